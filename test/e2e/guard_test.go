@@ -404,7 +404,7 @@ func TestGuardKilled(t *testing.T) {
 			}
 			want := map[bool]int{true: 1, false: 2}[c.closed]
 			var said string
-			for deadline := time.Now().Add(time.Minute); !strings.Contains(said, "the guard was off from"); time.Sleep(100 * time.Millisecond) {
+			for deadline := time.Now().Add(patience); !strings.Contains(said, "the guard was off from"); time.Sleep(100 * time.Millisecond) {
 				if _, said = g.stet("doctor"); time.Now().After(deadline) {
 					t.Fatal(said)
 				}

@@ -267,7 +267,7 @@ func startPerson(t *testing.T, repo string, env []string) *person {
 // leave waits for the end of "stet approve".
 func (p *person) leave(t *testing.T) {
 	t.Helper()
-	stuck := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+	stuck := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer stuck.Stop()
 	if err := errors.Join(<-p.done, p.cmd.Wait()); err != nil {
 		t.Errorf("stet approve: %v\n%s\n%s", err, p.first, p.second)

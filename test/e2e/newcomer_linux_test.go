@@ -152,7 +152,7 @@ func start(t *testing.T, dir string, env []string, address string, args ...strin
 			t.Logf("%s said\n%s", args[0], said.String())
 		}
 	})
-	for deadline := time.Now().Add(time.Minute); address != ""; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); address != ""; time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/test/strictmodel"
@@ -67,7 +66,7 @@ func TestSDKs(t *testing.T) {
 // node runs a script and returns its standard output.
 func node(t *testing.T, model, script string, before ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	args := append(before, "node", script)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

@@ -28,7 +28,7 @@ func TestGuardInteractive(t *testing.T) {
 	n := len(command) - 2 // the prompt comes first, and without -p
 	command = slices.Insert(command[:n], 1, "Clean up.", "--permission-mode", "manual")
 	term := startOnTerminal(t, g.repo, append(g.env, "TERM=xterm-256color"), command)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		if _, changed := g.trail(); len(changed) == 1 {
 			break
 		}
@@ -182,7 +182,7 @@ func endOnTerminal(t *testing.T, a agent, through route, leave func(*onTerminal)
 	x := startOnTerminal(t, repo, append(environment(home), a.configure(t, home, base)...), append(before, a.command(home, "What is here?", false)...))
 	waited := func(what string, done func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); !done(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s behind %v; its processes are %q, and the terminal shows %q", what, before, processesOf(home), x.shown())
 			}
