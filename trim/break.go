@@ -109,8 +109,10 @@ func (st *State) paysBreak(before *Plan, gain float64) bool {
 		return false
 	}
 	st.plan.Breaks++
-	st.account.balance -= cost
-	st.account.omitted += leaves // it was sent before
+	a := &st.account
+	a.balance, a.weight = a.balance-cost, a.weight-cost
+	a.omitted += leaves // it was sent before
+	_, a.light = st.plan.leftFrom(0)
 	st.weighed = st.bytes - st.plan.Saved
 	return true
 }
@@ -156,11 +158,16 @@ func (e *eviction) saved(res *toolResult) (bytes int) {
 
 // shownFrom is how many bytes the request has from a message on.
 func (st *State) shownFrom(message int) int {
-	bytes := st.bytes - st.starts[message]
-	for j := range st.plan.Omissions {
-		if o := &st.plan.Omissions[j]; o.Message >= message {
-			bytes -= o.Before - o.After
+	left, _ := st.plan.leftFrom(message)
+	return st.bytes - st.starts[message] - left
+}
+
+// leftFrom is how much is left out from a message on, in bytes and by weight.
+func (p *Plan) leftFrom(message int) (bytes, weight int) {
+	for i := range p.Omissions {
+		if o := &p.Omissions[i]; o.Message >= message {
+			bytes, weight = bytes+o.Before-o.After, weight+o.Weight
 		}
 	}
-	return bytes
+	return bytes, weight
 }

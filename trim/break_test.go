@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // longWork returns a conversation that is long enough for warm breaks: an agent reads files, runs commands, and changes some of
@@ -38,25 +39,22 @@ func longWork(r *rand.Rand) *conv {
 }
 
 // priceOf returns the price of a request after the request before, at a provider with a cache. The unit is one input byte without
-// a cache.
-func priceOf(request, before []llm.Message, p Price) (cost float64) {
+// a cache, as weigh counts texts.
+func priceOf(request, before []llm.Message, p Price, weigh func(text string) int) (cost float64) {
 	same := true
 	for i := range request {
-		if same = same && i < len(before) && slices.Equal(request[i].Parts, before[i].Parts); same {
-			cost += p.Read * float64(size(&request[i]))
+		m := &request[i]
+		size := around(m)
+		for j := range m.Parts {
+			size += weigh(m.Parts[j].Text) + weigh(m.Parts[j].Args)
+		}
+		if same = same && i < len(before) && slices.Equal(m.Parts, before[i].Parts); same {
+			cost += p.Read * float64(size)
 		} else {
-			cost += p.Write * float64(size(&request[i]))
+			cost += p.Write * float64(size)
 		}
 	}
 	return cost
-}
-
-func size(m *llm.Message) int {
-	n := around(m)
-	for i := range m.Parts {
-		n += len(m.Parts[i].Text) + len(m.Parts[i].Args)
-	}
-	return n
 }
 
 // At every message of a conversation, warm breaks have made it dearer by no more than the part that they may risk. Between breaks
@@ -91,8 +89,8 @@ func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
 		st.Add(c.messages[st.Len():i]...)
 		next := st.Plan()
 		now := llm.Apply(c.messages[:i], next.Seen().Edits)
-		cost += priceOf(now, before, price)
-		off += priceOf(c.messages[:i], beforeOff, price)
+		cost += priceOf(now, before, price, func(text string) int { return len(text) })
+		off += priceOf(c.messages[:i], beforeOff, price, func(text string) int { return len(text) })
 		if cost > (1+risk)*off {
 			t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
 		}
@@ -139,8 +137,8 @@ func TestBreakCountsAllThatChanges(t *testing.T) {
 		}
 		st.Add(c.messages[st.Len():i]...)
 		now := llm.Apply(c.messages[:i], st.Plan().Edits)
-		cost += priceOf(now, before, price)
-		off += priceOf(c.messages[:i], beforeOff, price)
+		cost += priceOf(now, before, price, func(text string) int { return len(text) })
+		off += priceOf(c.messages[:i], beforeOff, price, func(text string) int { return len(text) })
 		if cost > (1+risk)*off {
 			t.Fatalf("at message %d the conversation has cost %.0f, and without stet %.0f", i, cost, off)
 		}
@@ -263,19 +261,41 @@ func TestBreakKeepsOut(t *testing.T) {
 	}
 }
 
-// A warm break for thinking makes no conversation dearer at any message, under adaptive, whether or not thinking is checked, and
-// whatever else is written again: images, frames of calls. Only thinking leaves, and what has left stays away.
+// respelled returns a text with fewer or more bytes for each token. Line numbers stay.
+func respelled(r *rand.Rand, style int, text string) string {
+	return strings.Map(func(c rune) rune {
+		switch letter := 'a' <= c && c <= 'z'; {
+		case letter && style == 1:
+			return '一' + c*7
+		case letter && style == 2: // like base64
+			return rune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[r.IntN(62)])
+		}
+		return c
+	}, text)
+}
+
+// A warm break for thinking makes no conversation dearer at any message, under adaptive, whether or not thinking is checked,
+// whatever else is written again (images, frames of calls), and however few bytes a token has in what left, or in what is written
+// again. Only thinking leaves, and what has left stays away.
 func TestThinkingBreaks(t *testing.T) {
 	image := llm.Part{Kind: llm.Opaque, Raw: strings.Repeat("i", 8000)}
 	for _, checked := range []bool{false, true} {
 		breaks := 0
-		for seed := range uint64(40) {
+		for seed := range uint64(50) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
-			much := 1 + r.IntN(8000)
+			much, results, others := 1+r.IntN(8000), r.IntN(3), r.IntN(3)
 			for i := range c.messages {
-				if m := &c.messages[i]; m.Role == llm.Assistant {
-					m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: long("thought", r.IntN(much))}}, m.Parts...)
+				m, style := &c.messages[i], others
+				if m.Role == llm.Tool {
+					style = results
+				}
+				for j := range m.Parts {
+					m.Parts[j].Text = respelled(r, style, m.Parts[j].Text)
+				}
+				if m.Role == llm.Assistant {
+					thought := respelled(r, others, long("thought", r.IntN(much)))
+					m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: thought}}, m.Parts...)
 				} else if m.Role == llm.Tool && seed%2 == 0 {
 					m.Parts = append(m.Parts, image)
 				}
@@ -308,6 +328,8 @@ func thinkingBreaks(t *testing.T, seed uint64, messages []llm.Message, c Config)
 	t.Helper()
 	st := newEngine(t, c).NewState()
 	var before, beforeOff []llm.Message
+	var counter tokens.Memo
+	weigh := func(text string) int { return counter.Count(text) * bytesPerToken }
 	plan := new(Plan)
 	cost, off := 0., 0.
 	for i := range messages {
@@ -317,8 +339,8 @@ func thinkingBreaks(t *testing.T, seed uint64, messages []llm.Message, c Config)
 		st.Add(messages[st.Len():i]...)
 		next := st.Plan()
 		now := llm.Apply(messages[:i], next.Edits)
-		cost += priceOf(now, before, c.Price)
-		off += priceOf(messages[:i], beforeOff, c.Price)
+		cost += priceOf(now, before, c.Price, weigh)
+		off += priceOf(messages[:i], beforeOff, c.Price, weigh)
 		if cost > off*(1+1e-9) {
 			t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
 		}

@@ -24,29 +24,15 @@ func (st *State) breaksForThinking() bool {
 	}
 	first := slices.IndexFunc(st.thoughts.all, func(b thought) bool { return !b.left })
 	price := st.breakPrice()
-	cost := price.Wastes(float64(st.writtenFrom(st.thoughts.all[first].at.Message) - leaves))
+	bytes, weight := st.written(st.thoughts.all[first].at.Message)
+	cost := price.Wastes(float64(bytes - leaves))
 	gain := price.Read * float64(st.turns) / thinkingPayback * float64(leaves)
-	if cost >= gain || cost > st.account.balance {
+	if cost >= gain || !st.account.pay(cost, price.Wastes(float64(weight-leaves))) {
 		return false
 	}
 	st.thoughts.leave(n)
 	st.plan.Breaks++
-	st.account.balance -= cost
 	return true
-}
-
-// writtenFrom is about how many bytes are written again if a request changes at a message: text, thinking, and what is around them.
-func (st *State) writtenFrom(message int) int {
-	bytes := st.shownFrom(message)
-	for _, n := range st.around[message:] {
-		bytes += n
-	}
-	for i := range st.thoughts.all {
-		if b := &st.thoughts.all[i]; !b.left && b.at.Message >= message {
-			bytes += b.bytes
-		}
-	}
-	return bytes
 }
 
 // around is about how many bytes a message has besides its text: images, the names of tools, and what stands around calls and results.

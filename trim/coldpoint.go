@@ -99,11 +99,8 @@ func (st *State) guess(keep int) {
 	if slices.Equal(sent, now) {
 		return
 	}
-	from := firstChange(sent, now)
-	cost := st.price().Wastes(float64(st.writtenFrom(from)))
-	if cost > st.account.balance {
+	bytes, weight := st.written(firstChange(sent, now))
+	if !st.account.pay(st.price().Wastes(float64(bytes)), st.price().Wastes(float64(weight))) {
 		*st = before
-		return
 	}
-	st.account.balance -= cost
 }

@@ -27,8 +27,8 @@ func TestWrongGuesses(t *testing.T) {
 			}
 			plan := st.Plan()
 			now := llm.Apply(c.messages[:i], plan.Edits)
-			cost += priceOf(now, before, price)
-			off += priceOf(c.messages[:i], beforeOff, price)
+			cost += priceOf(now, before, price, func(text string) int { return len(text) })
+			off += priceOf(c.messages[:i], beforeOff, price, func(text string) int { return len(text) })
 			if cost > off*(1+1e-9) {
 				t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
 			}

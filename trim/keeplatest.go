@@ -16,8 +16,8 @@ import (
 // decide.
 func (st *State) keepLatest() *Plan {
 	k := latest{config: &st.engine.config, words: st.engine.words, results: st.results}
-	if k.config.ChecksThinking && st.thinkingFrom > 0 {
-		k.results = st.results[:st.thinkingFrom-1] // what was sent when the first thinking was made; nothing leaves after that
+	if k.config.ChecksThinking && len(st.thoughts.all) > 0 {
+		k.results = st.results[:st.thoughts.all[0].results] // what was sent when the first thinking was made; nothing leaves after that
 	}
 	k.plan.Reads = st.plan.Reads
 	k.findOldReads()

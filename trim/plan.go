@@ -30,6 +30,7 @@ type Omission struct {
 	Paths         []string // the files whose content was left out
 	Reason        Reason
 	Before, After int // bytes of its text
+	Weight        int // of what is left out, as the account of its conversation counts it; 0 of thinking
 }
 
 // Text returns how many bytes of text are saved, as Stats.Saved counts them. Thinking is no text.
@@ -51,21 +52,21 @@ type Stats struct {
 
 // replaceResult replaces the text of a result.
 func (p *Plan) replaceResult(res *toolResult, text string, paths []string, why Reason) {
-	p.replace(res.at, res.call.id, len(res.text), text, paths, why)
+	p.replace(res.at, res, res.text, text, paths, why)
 }
 
 // replaceArguments replaces the arguments of the call of a result.
 func (p *Plan) replaceArguments(res *toolResult, args string, paths []string) {
-	p.replace(res.call.at, res.call.id, len(res.call.args), args, paths, Arguments)
+	p.replace(res.call.at, res, res.call.args, args, paths, Arguments)
 }
 
-func (p *Plan) replace(at PartRef, callID string, before int, text string, paths []string, why Reason) {
+func (p *Plan) replace(at PartRef, res *toolResult, before, text string, paths []string, why Reason) {
 	p.Edits = append(p.Edits, llm.Edit{Message: at.Message, Part: at.Part, Text: text})
 	p.Omissions = append(p.Omissions, Omission{
-		Message: at.Message, Part: at.Part, CallID: callID, Paths: paths,
-		Reason: why, Before: before, After: len(text),
+		Message: at.Message, Part: at.Part, CallID: res.call.id, Paths: paths,
+		Reason: why, Before: len(before), After: len(text), Weight: res.engine.weight(before) - res.engine.weight(text),
 	})
-	p.Saved += before - len(text)
+	p.Saved += len(before) - len(text)
 }
 
 // Sort brings a plan into the order of the messages.

@@ -29,6 +29,7 @@ type toolResult struct {
 	sparse      bool // line numbers may be left out
 	locked      bool // it has no place in the body, or stays whole: it cannot be shortened
 
+	engine   *Engine
 	eviction eviction // of the last cold point
 	pointsTo int      // the first message with a result that a pointer in this one names; math.MaxInt: there is none
 	calls    int      // calls of tools up to it
@@ -46,7 +47,7 @@ type fileRead struct {
 // addResult records one result. It is deduplicated if the policy says so.
 func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	c, known := st.callOf(p.CallID)
-	res := toolResult{at: at, turn: st.turns, call: c, text: p.Text, normal: p.Text, end: st.bytes, when: when, pointsTo: math.MaxInt, calls: st.callCount}
+	res := toolResult{at: at, turn: st.turns, call: c, text: p.Text, normal: p.Text, end: st.bytes, when: when, pointsTo: math.MaxInt, calls: st.callCount, engine: st.engine}
 	switch {
 	case !known && st.engine.config.ByContent:
 		shown, ok := st.engine.table.ByContent(p.Text)

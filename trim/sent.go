@@ -33,6 +33,9 @@ type Balance struct {
 	Size     int
 	Omitted  int
 	Cold     bool
+
+	Weight float64 `json:",omitempty"` // as Balance, by estimated tokens
+	Light  int     `json:",omitempty"` // as Omitted
 }
 
 // Balance returns the account after the messages that were added.
@@ -40,7 +43,7 @@ func (st *State) Balance() Balance {
 	a := &st.account
 	return Balance{
 		Messages: st.messages, Breaks: st.plan.Breaks, Weighed: st.weighed,
-		Balance: a.balance, Spent: a.spent, Size: a.size, Omitted: a.omitted, Cold: a.cold,
+		Balance: a.balance, Spent: a.spent, Size: a.size, Omitted: a.omitted, Cold: a.cold, Weight: a.weight, Light: a.light,
 	}
 }
 
@@ -48,7 +51,7 @@ func (st *State) Balance() Balance {
 func (st *State) take(b Balance) {
 	st.plan.Breaks, st.weighed = b.Breaks, b.Weighed
 	a := &st.account
-	a.balance, a.spent, a.size, a.omitted, a.cold = b.Balance, b.Spent, b.Size, b.Omitted, b.Cold
+	a.balance, a.spent, a.size, a.omitted, a.cold, a.weight, a.light = b.Balance, b.Spent, b.Size, b.Omitted, b.Cold, b.Weight, b.Light
 }
 
 // Resume returns the state of a conversation whose first messages were sent before.

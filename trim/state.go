@@ -32,6 +32,7 @@ type State struct {
 	weighed int   // bytes of the request when a warm break was considered last
 	starts  []int // by message: bytes of text before it
 	around  []int // by message: see around
+	weights []int // by message: of its text
 	named   namedPlaces
 
 	given         *given     // how the messages that are added were sent before; nil: they are new
@@ -41,7 +42,6 @@ type State struct {
 	behindCleared []sentEdit // how some of them were sent
 	unknownResult int        // the first message with the result of a call that was not recognised; math.MaxInt: there is none
 	thoughts      thoughts
-	thinkingFrom  int // results before the first message of the model with thinking, plus 1; 0: there is none yet
 }
 
 // NewState returns an empty conversation.
@@ -73,12 +73,12 @@ func (st *State) Add(messages ...llm.Message) {
 		} else if when.After(st.clock) {
 			st.clock = when
 		}
-		st.starts, st.around = append(st.starts, st.bytes), append(st.around, around(m))
+		st.starts, st.around, st.weights = append(st.starts, st.bytes), append(st.around, around(m)), append(st.weights, 0)
 		if !m.Local {
 			if m.Role == llm.Assistant {
-				st.turn(m)
+				st.turn()
 			}
-			st.thoughts.add(m, st.messages, st.engine.config.InPlace, st.given)
+			st.thoughts.add(m, st)
 			st.addMessage(m, when)
 			if m.Role == llm.Assistant {
 				st.considerBreak()
@@ -92,17 +92,9 @@ func (st *State) Add(messages ...llm.Message) {
 }
 
 // turn begins a turn of the model, whose message answers a request.
-func (st *State) turn(m *llm.Message) {
+func (st *State) turn() {
 	st.countRequest()
 	st.turns++
-	if st.thinkingFrom == 0 && thinks(m) {
-		st.thinkingFrom = len(st.results) + 1
-	}
-}
-
-// thinks reports whether a message has thinking in it.
-func thinks(m *llm.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 }
 
 func (st *State) addMessage(m *llm.Message, when time.Time) {
@@ -110,6 +102,7 @@ func (st *State) addMessage(m *llm.Message, when time.Time) {
 		p, at := &m.Parts[i], PartRef{st.messages, i}
 		if p.Kind != llm.Thinking { // agents drop it
 			st.bytes += len(p.Text) + len(p.Args)
+			st.weights[st.messages] += st.engine.weight(p.Text) + st.engine.weight(p.Args)
 		}
 		switch p.Kind {
 		case llm.Text:

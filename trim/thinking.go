@@ -18,6 +18,8 @@ type thought struct {
 	at      PartRef
 	turn    int  // counts the sequences of messages of the model
 	bytes   int  // estimated
+	weight  int  // the bytes, or as the text is weighed, if that is more
+	results int  // before it
 	movable bool // it can be removed from the request
 	left    bool
 }
@@ -30,8 +32,9 @@ type thoughts struct {
 	ended int      // the loops of tools in the messages before this one have ended
 }
 
-// add notes the thinking in message number n.
-func (t *thoughts) add(m *llm.Message, n int, inPlace bool, given *given) {
+// add notes the thinking in the next message of a state.
+func (t *thoughts) add(m *llm.Message, st *State) {
+	n, inPlace := st.messages, st.engine.config.InPlace
 	if m.Role == llm.Assistant {
 		if t.last != llm.Assistant {
 			t.turns++
@@ -43,8 +46,9 @@ func (t *thoughts) add(m *llm.Message, n int, inPlace bool, given *given) {
 			if p.Kind != llm.Thinking {
 				continue
 			}
-			b := thought{at: PartRef{n, i}, turn: t.turns, bytes: ThinkingSize(p), movable: i+1 < len(m.Parts) && (!inPlace || p.Span.Valid())}
-			if given != nil && given.of(b.at).why == Thinking {
+			b := thought{at: PartRef{n, i}, turn: t.turns, bytes: ThinkingSize(p), results: len(st.results), movable: i+1 < len(m.Parts) && (!inPlace || p.Span.Valid())}
+			b.weight = max(b.bytes, st.engine.weight(p.Text))
+			if st.given != nil && st.given.of(b.at).why == Thinking {
 				b.left = true
 			}
 			t.all = append(t.all, b)
@@ -63,9 +67,9 @@ func ThinkingSize(p *llm.Part) int {
 	return max(len(p.Text), (len(p.Raw)-len(p.Text))*3/4-overhead, 0)
 }
 
-// leaving returns how many of the first blocks may have left, and the bytes of those that are still there. The blocks of the first keep
+// leaving returns how many of the first blocks may have left, and the weight of those that are still there. The blocks of the first keep
 // messages stay as they are.
-func (t *thoughts) leaving(keep int) (n, bytes int) {
+func (t *thoughts) leaving(keep int) (n, weight int) {
 	newest, turn := 0, 0
 	end := len(t.all)
 	for end > 0 && newest <= thinkingTurns {
@@ -84,13 +88,13 @@ func (t *thoughts) leaving(keep int) (n, bytes int) {
 			break
 		}
 		if !b.left {
-			sum += b.bytes
+			sum += b.weight
 		}
 		if i+1 == len(t.all) || t.all[i+1].turn != b.turn {
-			n, bytes = i+1, sum
+			n, weight = i+1, sum
 		}
 	}
-	return n, bytes
+	return n, weight
 }
 
 // leave has the first n blocks leave.

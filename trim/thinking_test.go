@@ -70,7 +70,7 @@ func TestChecksThinking(t *testing.T) {
 			if len(now) < len(before) || !slices.Equal(now[:len(before)], before) {
 				t.Fatalf("the request before message %d changes %v, earlier ones %v", n, now, before)
 			}
-			if thinks(&w.messages[n]) {
+			if slices.ContainsFunc(w.messages[n].Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking }) {
 				before = now
 			}
 		}

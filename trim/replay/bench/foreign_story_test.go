@@ -76,11 +76,12 @@ type generator struct {
 	size  int    // approximate number of tokens so far
 }
 
-// styles are forms of lines in files: code, text in other scripts, lines with numbers, lines of patches, lines like stet's own
-// placeholders, and lines that end in a carriage return.
+// styles are forms of lines in files, and of thinking: code, text in other scripts, lines with numbers, lines of patches, lines like stet's
+// own placeholders, lines that end in a carriage return, and texts whose tokens have few bytes or many (base64, signs, prose).
 var styles = []string{
 	"row %d of %s grows beans", "\tif row == %d { // %s", "第%d行在%s里", "%d\t%s", "+row %d of %s", "row %d of %s\r",
-	"[stet: %d lines of %s, as the engine's own begin.",
+	"[stet: %d lines of %s, as the engine's own begin.", "q%dZx0Jk9vT2hQbW5RcXk3SGZ3T0pMaXhkU2Y4Zk1wYTd=%s",
+	"{[(%d+=-*/)]};!=<>&&||::->%s", "internationalization considerations regarding %d throughout %s notwithstanding", "🫛🌱%d🥕🌿%s",
 }
 
 // generate invents a story of this shape.
@@ -137,7 +138,8 @@ func (w *generator) answer(n int) beat {
 		}
 	}
 	if w.thinks && rapid.IntRange(0, 2).Draw(w.t, "thinks about it") > 0 {
-		b.thought = strings.Repeat(fmt.Sprintf("What of row %d? ", n), rapid.IntRange(1, 300).Draw(w.t, "thought"))
+		thought := fmt.Sprintf(rapid.SampledFrom(styles).Draw(w.t, "style of thought"), n, "the row")
+		b.thought = strings.Repeat(thought+"? ", rapid.IntRange(1, 150).Draw(w.t, "thought"))
 	}
 	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 3}).Draw(w.t, "calls") {
 		if !w.mute {
@@ -155,7 +157,9 @@ func (w *generator) answer(n int) beat {
 		}
 	}
 	for _, a := range b.acts {
-		w.size += len(strings.Join(a.shown, "\n")+a.old+a.new)/3 + 40
+		if w.size += len(a.old+a.new)/3 + 40; !a.failed && !a.lost {
+			w.size += len(strings.Join(a.shown, "\n")) / 3
+		}
 	}
 	w.size += len(b.thought) / 4
 	return b
