@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
@@ -39,7 +40,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	if at == nil {
 		return endpoint{}, false
 	}
-	to = endpoint{api: other, upstream: e.vertex, regional: at[1] != "global"}
+	to = endpoint{api: other, speaks: llm.Gemini, upstream: e.vertex, regional: at[1] != "global"}
 	if to.upstream == nil {
 		to.upstream, to.owner, to.unset = vertexHost(at[1]), googleOwner, "upstream-vertex"
 	}
@@ -63,7 +64,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 
 // with returns the endpoint with another API. model is the model that the path names; empty: the path names none.
 func (e endpoint) with(api endpoint, model string) endpoint {
-	e.api, e.counts, e.codec, e.compacts, e.model = api.api, api.counts, api.codec, api.compacts, model
+	e.api, e.speaks, e.codec, e.compacts, e.model = api.api, api.speaks, api.codec, api.compacts, model
 	return e
 }
 
@@ -81,6 +82,9 @@ func vertexHost(location string) *url.URL {
 
 func (e *endpoints) onAzure(method, path string) endpoint {
 	to := endpoint{api: other, upstream: e.azure, unset: "upstream-azure"}
+	if strings.HasPrefix(path, "/anthropic/") {
+		to.speaks = llm.Messages
+	}
 	if method != http.MethodPost {
 		return to
 	}

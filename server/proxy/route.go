@@ -33,7 +33,7 @@ const other = "other"
 // endpoint is an API and the upstream for its requests.
 type endpoint struct {
 	api      string
-	counts   string    // the API whose tokens are counted, if api is record.CountTokens; empty: Messages
+	speaks   string    // the API whose format it has, if api is no API; empty: Messages for record.CountTokens, else not known
 	codec    llm.Codec // nil: passed through
 	upstream *url.URL  // nil: not known
 	model    string    // the model that the path names; empty: only the body names it
@@ -49,9 +49,9 @@ type endpoint struct {
 // format returns the API whose format a request and its answer have.
 func (e endpoint) format() string {
 	if e.api == record.CountTokens {
-		return cmp.Or(e.counts, llm.Messages)
+		return cmp.Or(e.speaks, llm.Messages)
 	}
-	return e.api
+	return cmp.Or(e.speaks, e.api)
 }
 
 // endpoints lists all endpoints, by API and by cloud.
@@ -84,7 +84,7 @@ func endpointsOf(u llm.Upstreams) (e endpoints, err error) {
 	e.messages, e.chat, e.responses, e.gemini = own(llm.Messages, ""), own(llm.Chat, ""), own(llm.Responses, ""), own(llm.Gemini, "")
 	e.count, e.geminiCount, e.compact = e.messages, e.gemini, e.responses
 	e.count.api = record.CountTokens
-	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, llm.Gemini
+	e.geminiCount.api, e.geminiCount.speaks = record.CountTokens, llm.Gemini
 	e.compact.compacts = true
 	e.codeAssist = own(llm.Gemini, "https://cloudcode-pa.googleapis.com")
 	e.codeAssist.codec = nil // passed through
@@ -182,7 +182,7 @@ func (e *endpoints) byPath(r *http.Request) endpoint {
 		return endpoint{api: other}
 	case googleKey(r):
 		return pass(e.gemini)
-	case path == "/", path == "", messagesKey(r), slices.ContainsFunc(messagesPaths, below):
+	case r.URL.Path == "/", r.URL.Path == "", messagesKey(r), slices.ContainsFunc(messagesPaths, below):
 		return pass(e.messages)
 	case slices.ContainsFunc(chatPaths, below):
 		return pass(e.chat)
@@ -194,7 +194,7 @@ func (e *endpoints) byPath(r *http.Request) endpoint {
 
 // pass returns an endpoint that passes requests through to the upstream of to.
 func pass(to endpoint) endpoint {
-	return endpoint{api: other, upstream: to.upstream, owner: to.owner, unset: to.unset}
+	return endpoint{api: other, speaks: to.format(), upstream: to.upstream, owner: to.owner, unset: to.unset}
 }
 
 var slashes = regexp.MustCompile(`//+`)

@@ -177,6 +177,15 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s: %s", test.method, test.path, diff)
 		}
 	}
+	for path, want := range map[string]string{
+		"/v1/messages": llm.Messages, "/v1/messages/batches": llm.Messages, "/": llm.Messages, "/v1/": other, "/v1": other, "/v1/chat/completions": llm.Chat,
+		"/v1/responses/r": llm.Responses, "/v1beta/models": llm.Gemini, "/anthropic/v1/models": llm.Messages, "/openai/v1/models": other,
+		"/v1/projects/p/locations/eu/publishers/anthropic/models/m": llm.Gemini,
+	} {
+		if got := e.of(httptest.NewRequest("GET", path, nil)); got.api != other || got.format() != want {
+			t.Errorf("GET %s: %s in the format of %s, want %s", path, got.api, got.format(), want)
+		}
+	}
 	for base, want := range map[string]string{
 		"https://r.azure.test/": "https://r.azure.test", "https://r.azure.test/openai/v1/?api-version=1": "https://r.azure.test?api-version=1", "https://r.azure.test/anthropic?a=b": "https://r.azure.test?a=b",
 	} {
