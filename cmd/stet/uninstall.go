@@ -30,9 +30,9 @@ the file tools that "stet setup --write" added and the hooks of "stet guard", an
 the service and the authority of the forward proxy. To remove the program itself, remove
 the package that it came in.
 
-Records, sessions and the audit trail stay. --state removes them too. The configuration
-of stet itself stays, and copies of settings that were changed by hand since: they are
-named.`,
+Records, sessions, versions of files and the audit trail stay, unless --state is given. The
+configuration of stet itself stays, and copies of settings that were changed by hand since.
+What stays is named.`,
 		Example: `stet uninstall --dry-run
 stet uninstall
 stet uninstall --state --yes`,
@@ -112,12 +112,12 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 			err = os.RemoveAll(dir)
 		}
 	}
+	says := "removed: %s"
+	if c.dry {
+		says = "%s would be removed"
+	}
 	for _, what := range removed {
-		if c.dry {
-			c.say("%s would be removed", what)
-		} else {
-			c.say("removed: %s", what)
-		}
+		c.say(says, what)
 	}
 	for _, file := range slices.Sorted(maps.Keys(touched)) {
 		for _, name := range agents.Copies(file) {
@@ -132,6 +132,14 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		c.say("nothing of stet is set up here: there is nothing to remove")
 	case c.dry:
 		c.say("nothing was changed: without --dry-run this is done")
+	}
+	if c.state {
+		dir = "" // nothing of it stays
+	}
+	for name, what := range map[string]string{dir: "records, sessions, versions of files and the audit trail; --state removes it", c.userConfig(): "your configuration of stet"} {
+		if _, missing := os.Stat(name); missing == nil {
+			c.say("%s stays: %s", name, what)
+		}
 	}
 	return err
 }
