@@ -124,7 +124,7 @@ func Example_tools() {
 	// Output:
 	// false  hello
 	//
-	// true invalid_path Error: invalid_path: open ../secret: invalid path: ".." is not allowed; use a path relative to the workspace
+	// true invalid_path Error: invalid_path: open ../secret: ".." is not allowed; use a path relative to the workspace
 }
 
 // The trimming alone: text that the request already shows is not sent again.

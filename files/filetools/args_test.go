@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/files/workspace"
@@ -98,7 +99,7 @@ func TestHiddenCharacters(t *testing.T) {
 		if p := b.plan("write_file", args("path", "new", "content", text)); p.Has(tool.Hidden) != want {
 			t.Errorf("%+q: want %v", text, want)
 		}
-		if name := "n" + strings.TrimRight(text, "\r\n\t") + "x"; !strings.Contains(text, "\t") {
+		if name := "n" + strings.TrimRight(text, "\r\n\t") + "x"; !strings.ContainsFunc(name, unicode.IsControl) {
 			if p := b.plan("write_file", args("path", name, "content", "x\n")); p.Has(tool.Hidden) != want {
 				t.Errorf("%+q as a name: want %v", name, want)
 			}

@@ -117,7 +117,7 @@ func (q *toolCall) encodingFor(t *workspace.Target, now *content, keep bool) (wo
 	case q.options.asked || now.large:
 		return asked, nil
 	}
-	return asked, nameEncoding(now.unreadable)
+	return asked, encodingAdvice(now.unreadable, nameEncoding)
 }
 
 // checkSize refuses what is too large, before a person is asked.

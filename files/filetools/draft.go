@@ -83,8 +83,16 @@ func (q *toolCall) plan(t workspace.Target, now *content, d draft) (*tool.Plan, 
 	if len(p.Diff.Text()) > largeDiff || now.large {
 		notes = append(notes, tool.Large)
 	}
-	if !slices.Contains(notes, tool.Hidden) && slices.ContainsFunc(added, func(l diff.Line) bool { return invisible.Has(l.Text) }) {
-		notes = append(notes, tool.Hidden)
+	if !t.Exists() && slices.Contains(notes, tool.Hidden) {
+		w.notes = append(w.notes, "the name has characters that cannot be seen: "+quoted(name))
+	}
+	if slices.ContainsFunc(added, func(l diff.Line) bool { return invisible.Has(l.Text) }) {
+		if invisible.Has(strings.ReplaceAll(w.text, "\r", "")) {
+			w.notes = append(w.notes, "the text has control characters or others that cannot be seen")
+		}
+		if !slices.Contains(notes, tool.Hidden) {
+			notes = append(notes, tool.Hidden)
+		}
 	}
 	p.Notes = notes
 	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.apply(ctx, p, w) }
@@ -124,6 +132,13 @@ func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
 	}
 	if w.data, err = reencode(now, w.text, w.enc, w.edits); err != nil {
 		return nil, err
+	}
+	switch {
+	case !workspace.Binary(w.data) || workspace.Binary(now.data):
+	case strings.ContainsRune(w.text, 0):
+		w.notes = append(w.notes, "the file has a NUL now, so it counts as binary and is not read or searched any more")
+	default:
+		w.notes = append(w.notes, "the file counts as binary: its first bytes are not those of a text in utf-8")
 	}
 	return notes, q.checkSize(len(w.data))
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
@@ -122,8 +124,8 @@ type skipped struct {
 }
 
 // file counts a file that cannot be searched. It returns the error instead where that
-// ends the search: the call has ended, or the root is not there any more. Files that
-// are no text are counted and not named, since they are not meant to be searched.
+// ends the search: the call has ended, or the root is not there any more. Binary files
+// are counted and not named, since they are not meant to be searched, unless they seem to be text.
 func (s *skipped) file(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, workspace.ErrRootGone) || errors.Is(err, fs.ErrClosed) {
 		return err
@@ -132,8 +134,10 @@ func (s *skipped) file(ctx context.Context, name string, err error) error {
 	switch {
 	case !known:
 		s.add(name, "it cannot be read")
-	case f.code == tool.BinaryFile:
+	case f.code == tool.BinaryFile && (f.cause == nil || f.cause.Detail == ""):
 		s.count++
+	case f.code == tool.BinaryFile:
+		s.add(name, f.message)
 	case f.cause != nil:
 		s.add(name, f.cause.Err.Error())
 	default:
@@ -268,7 +272,7 @@ func below(name string, dir workspace.Path) string {
 const maxGlob = 1000 // bytes
 
 // glob returns what the pattern of an argument matches of the paths below a directory. A pattern that begins with the root, as an
-// absolute path does, is about the whole workspace. One that begins with "!" matches what the rest does not match, neither itself
+// absolute path does, is about the whole workspace. Characters match composed and decomposed. A pattern that begins with "!" matches what the rest does not match, neither itself
 // nor a directory above.
 func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Path) bool, err error) {
 	pattern, except := strings.CutPrefix(q.args.str(arg), "!")
@@ -280,7 +284,7 @@ func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Pat
 	if whole {
 		pattern = "/" + rel
 	}
-	g, err := compileGlob(pattern)
+	g, err := compileGlob(norm.NFC.String(pattern))
 	if err != nil {
 		return nil, badArgument(arg, "%v.", err)
 	}
@@ -288,6 +292,7 @@ func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Pat
 		if !whole {
 			name = below(name, dir)
 		}
+		name = norm.NFC.String(name)
 		if !except {
 			return g.Names(name)
 		}
@@ -449,7 +454,7 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	text, enc, err := decode(c.Data, workspace.Encoding{})
 	if err != nil {
 		code, _ := asFailure(err)
-		if d.Binary = code.code == tool.BinaryFile; !d.Binary {
+		if d.Binary = code.code == tool.BinaryFile; !d.Binary || code.cause != nil && code.cause.Detail != "" {
 			d.Encoding = "unknown: " + code.message
 		}
 		return nil

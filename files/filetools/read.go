@@ -291,6 +291,10 @@ func outOfRange(e *workspace.Error) string {
 		return "Invalid start_column: " + e.Detail + "."
 	case e.Lines == 0:
 		return "Invalid start_line: the file is empty (0 lines); only start_line=1 is valid."
+	case e.ByCR:
+		return "Invalid start_line: the file has 1 line, because carriage returns (CR) end no line here; only start_line=1 is valid."
+	case e.Lines == 1:
+		return "Invalid start_line: the file has 1 line; only start_line=1 is valid."
 	}
 	return fmt.Sprintf("Invalid start_line: the file has %d lines; valid range is 1-%d.", e.Lines, e.Lines)
 }

@@ -104,7 +104,7 @@ func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan,
 	q.canonical = c.Info.Path.String()
 	text, enc, err := decode(c.Data, q.options.encoding)
 	if err != nil {
-		return nil, nameEncoding(err)
+		return nil, encodingAdvice(err, nameEncoding)
 	}
 	d := readFileData{Version: id(c.Version), Unstable: c.Unstable}
 	n := countLines(text)
@@ -117,16 +117,30 @@ func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, 
 	text, enc, err := workspace.Content{Data: data}.Text(asked)
 	switch {
 	case errors.Is(err, workspace.ErrBinary):
-		err = fail(tool.BinaryFile, "the file is binary")
+		err = notText(err)
 	case errors.Is(err, workspace.ErrEncoding):
 		err = fail(tool.EncodingError, "the file is not valid "+enc.String())
 	}
 	return text, enc, err
 }
 
-// nameEncoding adds to an error in the file's encoding what a call of a tool can do that takes one.
-func nameEncoding(err error) error {
-	return withAdvice(err, tool.EncodingError, "; give its encoding by the argument encoding")
+// notText is the failure of a call that needs the text of a binary file.
+func notText(err error) error {
+	f := fail(tool.BinaryFile, "the file is binary")
+	if errors.As(err, &f.cause) && f.cause.Detail != "" {
+		f.message += "; " + f.cause.Detail
+	}
+	return f
+}
+
+const nameEncoding = "; give its encoding by the argument encoding" // of a tool that takes one
+
+// encodingAdvice adds to an error in the file's encoding what the caller can do.
+func encodingAdvice(err error, advice string) error {
+	if f, ok := asFailure(err); ok && f.code == tool.BinaryFile && f.cause != nil && f.cause.Detail != "" {
+		return withAdvice(err, tool.BinaryFile, advice)
+	}
+	return withAdvice(err, tool.EncodingError, advice)
 }
 
 // withAdvice adds to an error with a code what the caller can do; any other error stays.
@@ -161,8 +175,11 @@ func (q *toolCall) readPart(ctx context.Context, p workspace.Path, first, last i
 		f.message = outOfRange(f.cause)
 		return nil, f
 	}
+	if errors.Is(err, workspace.ErrBinary) {
+		err = notText(err)
+	}
 	if err != nil {
-		return nil, nameEncoding(err)
+		return nil, encodingAdvice(err, nameEncoding)
 	}
 	q.canonical = pg.Info.Path.String()
 	var text strings.Builder

@@ -132,7 +132,10 @@ func (s *search) compile(args values) error {
 		return badArgument("pattern", "it has more than %d bytes.", maxPattern)
 	}
 	if !args.flag("regexp", false) {
-		pattern = regexp.QuoteMeta(pattern)
+		composed, decomposed := norm.NFC.String(pattern), norm.NFD.String(pattern)
+		if pattern = regexp.QuoteMeta(pattern); composed != decomposed {
+			pattern = "(?:" + pattern + "|" + regexp.QuoteMeta(composed) + "|" + regexp.QuoteMeta(decomposed) + ")"
+		}
 	}
 	flags := "(?m)"
 	if args.flag("ignore_case", false) {
@@ -144,6 +147,10 @@ func (s *search) compile(args values) error {
 			return badArgument("pattern", "it is too large with its repetitions; write fewer of them.")
 		}
 		s.re, err = regexp.Compile(flags + pattern)
+	}
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) && wrong.Code == syntax.ErrInvalidRepeatSize {
+		return badArgument("pattern", "the repetition %s is not from a smaller number to a larger one, or is more than 1000 in all.", wrong.Expr)
 	}
 	if err != nil {
 		return badArgument("pattern", "%s. The syntax is RE2, without look-around and back references.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
@@ -205,7 +212,7 @@ func (s *search) file(p workspace.Path, named bool, open func() (io.ReadCloser, 
 		return s.skipped.file(s.ctx, p.String(), err)
 	}
 	if err != nil {
-		return withAdvice(err, tool.EncodingError, "; read_file shows it with the argument encoding")
+		return encodingAdvice(err, "; read_file shows it with the argument encoding")
 	}
 	return s.text(p.String(), text)
 }
@@ -405,7 +412,7 @@ func (s *search) done(err error) (*tool.Plan, error) {
 }
 
 var (
-	regularSigns = regexp.MustCompile(`\\[bBwWdDsSnrt.(\[]|\.[*+]|\S\|\S|^\^|\$$|\[\^?[^\]]+-[^\]]+\]|\(\?`)
+	regularSigns = regexp.MustCompile(`\\[bBwWdDsSnrtQE.(\[]|[^\\]\{\d+(,\d*)?\}|\.[*+]|\S\|\S|^\^|\$$|\[\^?[^\]]+-[^\]]+\]|\(\?`)
 	slashes      = regexp.MustCompile(`^/.+/[gimsuy]*$`)
 	grepSigns    = regexp.MustCompile(`\\[|<>]`)
 )
@@ -430,7 +437,7 @@ func (s *search) note() string {
 		return "the slashes around the pattern were searched for too; leave them out, ignore_case is an argument"
 	case s.returns && s.across:
 		return "the pattern has CR LF, which no line end of other files is; LF alone matches both"
-	case norm.NFC.String(pattern) != norm.NFD.String(pattern):
+	case regular && norm.NFC.String(pattern) != norm.NFD.String(pattern):
 		return "the pattern has composed or decomposed characters (é is one or two); only this form of them was searched for"
 	}
 	return ""

@@ -69,12 +69,13 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.plan(t, now, d)
 }
 
-// checkNewName refuses a new file whose name begins or ends with an invisible character. It also checks the directories that are made for the file.
+// checkNewName refuses a new file whose name begins or ends with an invisible character, or has a control character anywhere. It also
+// checks the directories that are made for the file.
 func checkNewName(t workspace.Target) error {
 	names := strings.Split(t.Path.String(), "/")
 	for _, name := range names[max(0, len(names)-1-t.NewDirs):] {
-		if strings.TrimFunc(name, unseen) != name {
-			return fail(tool.InvalidPath, fmt.Sprintf("the name %q begins or ends with a blank, a line end or an invisible character; leave that out", name))
+		if strings.TrimFunc(name, unseen) != name || strings.ContainsFunc(name, unicode.IsControl) {
+			return fail(tool.InvalidPath, fmt.Sprintf("the name %q has a control character, or begins or ends with a blank or an invisible character; leave that out", name))
 		}
 	}
 	return nil
@@ -132,7 +133,7 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return nil, err
 	}
 	if now.unreadable != nil {
-		return nil, nameEncoding(now.unreadable)
+		return nil, encodingAdvice(now.unreadable, nameEncoding)
 	}
 	for i, e := range edits {
 		if now.enc.BOM() && !strings.Contains(now.text, "\ufeff") { // the mark is no part of the text

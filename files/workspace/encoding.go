@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	chars "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -119,9 +120,12 @@ func sniff(head []byte, asked Encoding) Encoding {
 // binaryWithin is the number of first bytes that are searched for a NUL.
 const binaryWithin = 8 << 10
 
-// signatures are the first bytes of files that are binary, though there may be no NUL in the part that is searched.
+// pdfs are the first bytes of PDF files, which may be text in part or whole.
+var pdfs = []string{"%PDF-1.", "%PDF-2."}
+
+// signatures are the first bytes of other files that are binary, though there may be no NUL in the part that is searched.
 var signatures = []string{
-	"%PDF-", "PK\x03\x04", "PK\x05\x06", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ", "(\xb5/\xfd", "7z\xbc\xaf'\x1c", "Rar!\x1a\x07", "\x04\"M\x18", "\x1f\x9d", "LZIP\x01",
+	"PK\x03\x04", "PK\x05\x06", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ", "(\xb5/\xfd", "7z\xbc\xaf'\x1c", "Rar!\x1a\x07", "\x04\"M\x18", "\x1f\x9d", "LZIP\x01",
 	"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a", "ID3\x03", "ID3\x04",
 	"\x7fELF", "\xca\xfe\xba\xbe", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xd0\xcf\x11\xe0", "wOFF", "wOF2", "!<arch>\n",
 }
@@ -129,13 +133,47 @@ var signatures = []string{
 // Binary reports whether a file that begins with head is binary.
 func Binary(head []byte) bool { return isBinary(head, sniff(head, Encoding{})) }
 
-// isBinary reports whether a file that begins with head is not text in the encoding.
+// isBinary reports whether a file that begins with head is not text in the encoding. A text may begin like another kind of file: it is
+// UTF-8 without control characters.
 func isBinary(head []byte, e Encoding) bool {
 	if strings.HasPrefix(e.name, "utf-16") || strings.HasPrefix(e.name, "utf-32") {
 		return false
 	}
 	head = head[:min(len(head), binaryWithin)]
-	return bytes.IndexByte(head, 0) >= 0 || slices.ContainsFunc(signatures, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
+	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
+	return bytes.IndexByte(head, 0) >= 0 || slices.ContainsFunc(pdfs, begins) || slices.ContainsFunc(signatures, begins) && !isPlain(head)
+}
+
+// isPlain reports whether the beginning of a file is UTF-8 without control characters. The last character may be cut.
+func isPlain(head []byte) bool {
+	for utf8.FullRune(head) {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && n == 1 || chars.IsControl(r) && !chars.IsSpace(r) {
+			return false
+		}
+		head = head[n:]
+	}
+	return true
+}
+
+// whyBinary says that a binary file that begins with head seems to be text in UTF-16 without a byte-order mark; else "". Half of the
+// bytes of such a text are NUL, if its characters are those of European languages.
+func whyBinary(head []byte) string {
+	head = head[:min(len(head), binaryWithin)/2*2]
+	var zeros [2]int
+	for i, b := range head {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	name, many := "utf-16be", zeros[0]
+	if zeros[1] > zeros[0] {
+		name, many = "utf-16le", zeros[1]
+	}
+	if min(zeros[0], zeros[1]) > 0 || many < 2 || many < len(head)*3/8 {
+		return ""
+	}
+	return "it seems to be " + name + " without a byte-order mark"
 }
 
 // coder returns the encoding of x/text, or nil for UTF-8.

@@ -147,6 +147,30 @@ func TestBinary(t *testing.T) {
 		_, _, err = c.Text(Encoding{})
 		wantErr(t, name, err, want)
 	}
+	// A text may begin as another kind of file does, and its last character may be cut. A PDF file may be text.
+	for head, want := range map[string]bool{
+		"GIF89a is a format\n": false, "GIF89a\x01\x00\x01\x00": true, "GIF89a\x80\x02": true, "GIF89a\x01\x02": true, "!<arch>\nis ar\n": false, "wOFF\t日本": false,
+		"%PDF-1.7\ntext": true, "%PDF- is its beginning": false, "PK\x03\x04": true, "GIF89a" + strings.Repeat("日", 4000): false, "BZh91AY&SY is bzip2": false,
+	} {
+		if got := Binary([]byte(head)); got != want {
+			t.Errorf("%.20q is binary: %v", head, got)
+		}
+	}
+	// UTF-16 without a mark has NULs; the error says what it seems to be.
+	for data, want := range map[string]string{
+		"a\x00b\x00\xe4\x00\n\x00": "utf-16le", "\x00a\x00b\x00\n": "utf-16be", "a\x00": "", "text\x00\x00": "", "a\x00b\x00\x00c\x00d": "",
+	} {
+		tr.put("wide", data)
+		c, err := tr.ReadAll(ctx, tr.path("wide"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = c.Text(Encoding{})
+		wantErr(t, data, err, ErrBinary)
+		if seems := strings.Contains(err.Error(), "it seems to be "+want+" without"); seems != (want != "") {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
 	tr.put("late", strings.Repeat("x", 8192)+"\x00\n")
 	if _, err := tr.Page(ctx, tr.path("late"), PageRequest{}); err != nil {
 		t.Error(err)

@@ -38,15 +38,20 @@ type Error struct {
 	Asks    Caution // for ErrProtected: the cautions that a person must agree to first
 	Now     Version // for ErrChanged: the version of the existing file; "": there is none
 	Lines   int     // for ErrRange: number of lines in the file
+	ByCR    bool    // for ErrRange: that one line has carriage returns, which end no line here
 }
 
-// Error returns the error on one line. Characters in the path that are not plain text are escaped.
+// Error returns the error on one line. Characters in the path that are not plain text are escaped. Why a path is invalid needs no
+// other words.
 func (e *Error) Error() string {
-	s := e.Op + " " + Quote(e.Path) + ": " + e.Err.Error()
-	if e.Detail != "" {
-		s += ": " + e.Detail
+	s := e.Op + " " + Quote(e.Path) + ": "
+	switch {
+	case e.Detail == "":
+		return s + e.Err.Error()
+	case e.Err == ErrPath:
+		return s + e.Detail
 	}
-	return s
+	return s + e.Err.Error() + ": " + e.Detail
 }
 
 // Unwrap returns Err.

@@ -72,5 +72,5 @@ func Example() {
 	// true write docs/todo.txt: changed since read
 	// docs/todo.txt 16 <nil>
 	// "weed\nwater\n" <nil>
-	// true open ../outside: invalid path: ".." is not allowed; use a path relative to the workspace
+	// true open ../outside: ".." is not allowed; use a path relative to the workspace
 }

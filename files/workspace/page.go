@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -105,7 +106,7 @@ func (r *Root) pageOnce(ctx context.Context, f *opened, q PageRequest) (Page, er
 	head = head[:n]
 	enc := sniff(head, q.Encoding)
 	if isBinary(head, enc) {
-		return Page{}, because(ErrBinary, "")
+		return Page{}, because(ErrBinary, whyBinary(head))
 	}
 	nl, splits := enc.newline()
 	if !splits {
@@ -226,7 +227,9 @@ func (b *pager) count() error {
 		if total == 1 {
 			lines = "the file has 1 line"
 		}
-		return &Error{Err: ErrRange, Detail: lines, Lines: int(total)}
+		head := b.buf[:binaryWithin]
+		n, _ := b.text.at.ReadAt(head, 0) // if it cannot be read, only the hint is missing
+		return &Error{Err: ErrRange, Detail: lines, Lines: int(total), ByCR: total == 1 && bytes.IndexByte(head[:n], '\r') >= 0}
 	}
 	return nil
 }

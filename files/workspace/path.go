@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -32,36 +33,72 @@ const (
 
 var (
 	drive      = regexp.MustCompile(`^[A-Za-z]:`)
-	url        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
+	drivePath  = regexp.MustCompile(`^[A-Za-z]:([/\\]|$)`)
+	url        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
 	posixDrive = regexp.MustCompile(`^/([A-Za-z])(/|$)`)
 	coded      = regexp.MustCompile(`(?i)%(2f|5c|00)|%2e%2e`)
 )
 
 // Path parses a path in the form that the file tools accept: relative, with slashes, without "..". Any other form gives
-// ErrPath. The error says which path to use instead, if there is one. The disk is read only to find that path.
+// ErrPath, unless it is the name of something in the workspace. The error says which path to use instead, if there is one. The disk is
+// read only for paths of another form.
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", limits.Shorten(s, 200), ErrPath, why)
 	}
 	p := clean(s)
-	for _, form := range []string{s, p.name} { // "./~" is "~"
-		if isAbsolute(form) {
-			return Path{}, r.refused(s, "it is absolute; use "+r.instead(form))
+	why := r.otherForm(s, p.name)
+	if why == "" {
+		return p, nil
+	}
+	if there, ok := r.literal(s); ok {
+		return there, nil
+	}
+	return Path{}, r.refused(s, why)
+}
+
+// otherForm says why a path is not in the form that Path accepts, or returns "". name is the cleaned path.
+func (r *Root) otherForm(s, name string) string {
+	for _, form := range []string{s, name} { // "./~" is "~"
+		switch {
+		case runtime.GOOS != "windows" && drive.MatchString(form) && !drivePath.MatchString(form):
+			return "it begins as a path of a drive does; use another name"
+		case isAbsolute(form):
+			return "it is absolute; use " + r.instead(form)
+		case form == "~" || strings.HasPrefix(form, "~/"):
+			return "~ is not expanded; use a path relative to the workspace"
 		}
-		if form == "~" || strings.HasPrefix(form, "~/") {
-			return Path{}, r.refused(s, "~ is not expanded; use a path relative to the workspace")
+	}
+	switch coded := coded.FindString(s); {
+	case url.MatchString(s):
+		return "it is a URL; use a path relative to the workspace"
+	case strings.Contains(s, `\`):
+		return "it holds a backslash; use slashes: " + Quote(strings.ReplaceAll(s, `\`, "/"))
+	case coded != "":
+		return coded + " is not decoded; write the name itself"
+	case hasDotDot(s):
+		return `".." is not allowed; use ` + r.instead(s)
+	}
+	return ""
+}
+
+// literal returns the path of something in the workspace whose name has the signs of another form, as a:b.txt, or that is written as
+// the tools show a name with a line end: with escapes. Windows has no such names.
+func (r *Root) literal(s string) (Path, bool) {
+	names := []string{s}
+	if shown, err := strconv.Unquote(`"` + strings.Trim(s, `"`) + `"`); err == nil {
+		names = append(names, shown)
+	}
+	for _, name := range names {
+		if runtime.GOOS == "windows" || r.illFormed(name) != "" || name[0] == '/' || hasDotDot(name) {
+			continue
+		}
+		p := clean(name)
+		if t, err := r.Inspect(p); err == nil && t.Exists() {
+			return p, true
 		}
 	}
-	if strings.Contains(s, `\`) {
-		return Path{}, r.refused(s, "it holds a backslash; use slashes: "+Quote(strings.ReplaceAll(s, `\`, "/")))
-	}
-	if m := coded.FindString(s); m != "" {
-		return Path{}, r.refused(s, m+" is not decoded; write the name itself")
-	}
-	if hasDotDot(s) {
-		return Path{}, r.refused(s, `".." is not allowed; use `+r.instead(s))
-	}
-	return p, nil
+	return Path{}, false
 }
 
 // Relative returns the form of an absolute path that leads into the workspace, in any spelling of the root, as Path takes it. Any
@@ -138,8 +175,6 @@ func (r *Root) illFormed(s string) string {
 		return "it holds a NUL"
 	case !utf8.ValidString(s):
 		return "it is not valid UTF-8"
-	case url.MatchString(s) && !drive.MatchString(s):
-		return "it is a URL; use a path relative to the workspace"
 	}
 	for i, c := range strings.Split(s, "/") {
 		if len(c) > maxName {
@@ -215,6 +250,14 @@ func cutRoot(abs, root string) (string, bool) {
 func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", limits.Shorten(s, 200), ErrPath, why)
+	}
+	if url.MatchString(s) || drive.MatchString(s) || strings.Contains(s, `\`) {
+		if p, ok := r.literal(s); ok {
+			return p, nil
+		}
+	}
+	if url.MatchString(s) {
+		return Path{}, fail("open", limits.Shorten(s, 200), ErrPath, "it is a URL; use a path relative to the workspace")
 	}
 	outside := &Error{Op: "open", Path: limits.Shorten(s, 200), Err: ErrPath, Detail: "it is outside the workspace", Outside: true}
 	name := r.slashes(s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -49,6 +50,47 @@ func TestPathRules(t *testing.T) {
 		wantErr(t, limits.Shorten(in, 200), err, ErrPath)
 		if err != nil && (strings.ContainsAny(err.Error(), "\n\x00") || len(err.Error()) > 400) {
 			t.Errorf("%q: the error is no clear line: %q", limits.Shorten(in, 200), err)
+		}
+	}
+}
+
+// A name that has the signs of another form is the name of a file that is there, also as the tools show it. Such names are not made
+// anew. (FILE-7)
+func TestNamesOfOtherForms(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such names")
+	}
+	tr := newTree(t, Options{})
+	for _, name := range []string{"a:b.txt", "c:/d", `a\b`, "a%2fb", "~", "~/x", "http:/x", "a\nb", "tab\tc", `q"q`} {
+		for _, parse := range []func(string) (Path, error){tr.Root.Path, tr.Resolve} {
+			if p, err := parse(name); err == nil && strings.ContainsAny(name, `:\%`) {
+				if _, err := tr.Page(t.Context(), p, PageRequest{}); err == nil {
+					t.Errorf("%q is there before it is made: %v", name, p)
+				}
+			}
+		}
+		tr.put(name, "x")
+		for _, form := range []string{name, "./" + name, Quote(name), strings.Trim(Quote(name), `"`)} {
+			if name == "~" || name == "~/x" || strings.HasPrefix(name, "http:") {
+				form = name
+			}
+			for _, parse := range []func(string) (Path, error){tr.Root.Path, tr.Resolve} {
+				p, err := parse(form)
+				if err == nil {
+					_, err = tr.Page(t.Context(), p, PageRequest{})
+				}
+				if err != nil || p.String() != name {
+					t.Errorf("%q of %q: %q, %v", form, name, p, err)
+				}
+			}
+		}
+		if err := os.RemoveAll(filepath.Join(tr.dir, strings.Split(name, "/")[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"x:y": "a path of a drive", `x\y`: "use slashes: x/y", `x\ny`: "use slashes"} {
+		if _, err := tr.Root.Path(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

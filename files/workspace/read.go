@@ -29,7 +29,7 @@ type Content struct {
 func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	found := sniff(c.Data, asked)
 	if isBinary(c.Data, found) {
-		return "", found, fail("read", c.Info.Path.name, ErrBinary, "")
+		return "", found, fail("read", c.Info.Path.name, ErrBinary, whyBinary(c.Data))
 	}
 	text, ok := found.decode(c.Data[found.markIn(c.Data):], false)
 	if !ok {
