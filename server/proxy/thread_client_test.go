@@ -393,10 +393,14 @@ func TestThreadsAreFollowed(t *testing.T) {
 	}
 }
 
-// WIRE-3: clients with threads do random things in random order.
+// WIRE-3: clients with threads do random things in random order. 10 sessions, or 100 with STET_SOAK=1.
 func TestRandomThreads(t *testing.T) {
+	from, seeds := uint64(0), uint64(10)
+	if first, long := soaks(); long {
+		from, seeds = first, 100
+	}
 	saved := 0
-	for seed := range uint64(30) {
+	for seed := from; seed < from+seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			strictly(t, func(s *strict) {
 				rng := rand.New(rand.NewPCG(seed, 13))
