@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
@@ -31,11 +30,7 @@ func (g *guarded) inTerminal(prompt string, flags []string) {
 	n := len(command) - 2 // the prompt comes first, and without -p
 	command = slices.Insert(command[:n], 1, prompt, "--permission-mode", "manual")
 	term := startOnTerminal(g.t, g.repo, append(g.env, "TERM=xterm-256color"), command)
-	for deadline := time.Now().Add(patience); !g.told(lastCall); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			g.t.Fatalf("the agent has not ended; the terminal shows %q", term.shown())
-		}
-	}
+	waits(g.t, "the agent ends", func() bool { return g.told(lastCall) })
 	term.end()
 }
 

@@ -403,12 +403,10 @@ func TestGuardKilled(t *testing.T) {
 				return // their hooks have no ids of calls, by which to find them
 			}
 			want := map[bool]int{true: 1, false: 2}[c.closed]
-			var said string
-			for deadline := time.Now().Add(patience); !strings.Contains(said, "the guard was off from"); time.Sleep(100 * time.Millisecond) {
-				if _, said = g.stet("doctor"); time.Now().After(deadline) {
-					t.Fatal(said)
-				}
-			}
+			waits(t, "doctor says when the guard was off", func() bool {
+				_, said := g.stet("doctor")
+				return strings.Contains(said, "the guard was off from")
+			})
 			all, _ := g.trail()
 			found := 0
 			for _, e := range all {

@@ -28,14 +28,10 @@ func TestGuardInteractive(t *testing.T) {
 	n := len(command) - 2 // the prompt comes first, and without -p
 	command = slices.Insert(command[:n], 1, "Clean up.", "--permission-mode", "manual")
 	term := startOnTerminal(t, g.repo, append(g.env, "TERM=xterm-256color"), command)
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if _, changed := g.trail(); len(changed) == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no call was recorded; the terminal shows %q", term.shown())
-		}
-	}
+	waits(t, "a call is recorded", func() bool {
+		_, changed := g.trail()
+		return len(changed) == 1
+	})
 	term.end()
 	g.undoAll(1)
 }
@@ -93,7 +89,11 @@ func startOnTerminal(t *testing.T, dir string, env, args []string) *onTerminal {
 			}
 		}
 	}()
-	t.Cleanup(x.end)
+	t.Cleanup(func() {
+		if x.end(); t.Failed() {
+			t.Logf("the terminal shows %q", x.shown())
+		}
+	})
 	return x
 }
 
