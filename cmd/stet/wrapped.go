@@ -157,8 +157,8 @@ func (c *wrapCommand) forwards(o *config.Config, m agents.Machine) bool {
 	return err == nil && (through.Scheme == "http" || through.Scheme == "https")
 }
 
-// noProxy returns the person's own list of hosts that are reached without a proxy.
-func (p *program) noProxy() string { return cmp.Or(p.getenv("NO_PROXY"), p.getenv("no_proxy")) }
+// noProxy returns the person's own list of hosts that are reached without a proxy. Each program reads one of the two variables first.
+func (p *program) noProxy() string { return p.getenv("NO_PROXY") + "," + p.getenv("no_proxy") }
 
 // authority returns the authority of this user.
 func (p *program) authority() (*connect.Authority, error) {

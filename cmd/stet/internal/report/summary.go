@@ -122,7 +122,7 @@ func (s Summary) nothing() string {
 	}
 	switch {
 	case n == 0 && s.Forward:
-		return "no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?"
+		return "no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists and NO_PROXY does not?"
 	case n == 0:
 		return "no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?"
 	case len(other) == 0:

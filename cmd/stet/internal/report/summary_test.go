@@ -16,7 +16,7 @@ func TestSummary(t *testing.T) {
 		want string
 	}{
 		{"nothing came", Summary{}, "stet: no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?\n"},
-		{"nothing came by the forward proxy", Summary{Forward: true}, "stet: no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?\n"},
+		{"nothing came by the forward proxy", Summary{Forward: true}, "stet: no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists and NO_PROXY does not?\n"},
 		{
 			"refused by stet", Summary{Totals: proxy.Totals{Refused: 2, Why: "which provider /\x1b[2J is for is not known"}}, // no text of a request controls the terminal
 			"stet: 2 requests got no answer from a provider: which provider /\\x1b[2J is for is not known\n",
