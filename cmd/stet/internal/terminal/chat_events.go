@@ -20,12 +20,6 @@ type partialAnswer struct {
 	written bool          // some of the text was printed
 }
 
-// runningCall is a call that has begun and not ended.
-type runningCall struct {
-	call  llm.Part
-	since time.Time
-}
-
 // showEvent shows an event of the agent.
 func (m *chat) showEvent(e agent.Event) {
 	switch e.Kind {
@@ -37,7 +31,7 @@ func (m *chat) showEvent(e agent.Event) {
 		m.finish()
 	case agent.CallBegins:
 		m.finish()
-		m.calls = append(m.calls, runningCall{e.Call, time.Now()})
+		m.calls = append(m.calls, e.Call)
 	case agent.CallEnds:
 		m.callEnded(e)
 	case agent.Changed:
@@ -132,7 +126,7 @@ func (m *chat) finish() {
 }
 
 func (m *chat) callEnded(e agent.Event) {
-	m.calls = slices.DeleteFunc(m.calls, func(r runningCall) bool { return r.call.CallID == e.Call.CallID })
+	m.calls = slices.DeleteFunc(m.calls, func(c llm.Part) bool { return c.CallID == e.Call.CallID })
 	text, failed := e.Result.Text, e.Result.Failed()
 	if e.Err != nil {
 		text, failed = e.Err.Error(), true
@@ -158,8 +152,8 @@ func (m *chat) working(most int) []string {
 	case s.kind == llm.CallDelta:
 		out = []string{clip(m.line(dim, fmt.Sprintf("○ %s (%s)", s.call, approval.Bytes(int64(len(s.text))))), m.columns())}
 	}
-	for _, r := range m.calls {
-		out = append(out, clip(m.line("", "○ "+callWords(r.call.Name, r.call.Args)), m.columns()))
+	for _, c := range m.calls {
+		out = append(out, clip(m.line("", "○ "+callWords(c.Name, c.Args)), m.columns()))
 	}
 	if over := len(out) - max(most, 0); over > 0 {
 		out = out[over:]

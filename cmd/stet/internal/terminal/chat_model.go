@@ -37,7 +37,7 @@ type chat struct {
 	last    block // kind of the last printed text
 	prose   prose
 	answer  partialAnswer
-	calls   []runningCall
+	calls   []llm.Part
 	turn    *turn      // nil: the agent does not work
 	fill    agent.Fill // at the last request
 
