@@ -22,7 +22,7 @@ type group struct {
 // groups are the rooms, from the ground up. Imports go down only: to an earlier group, or inside the group.
 var groups = []group{
 	{"internal", 7000, "mechanisms without a word of the product; 20 for a file that is replaced with its mode in one way everywhere"},
-	{"tool", 500, "a tool call: description, plan, result, codes of errors"},
+	{"tool", 511, "a tool call: description, plan, result, codes of errors; 14 for the error in a result, which two fronts read each by itself"},
 	{"llm", 11330, "a conversation's words, the codecs of wire formats and the table of them, counting, prices, the scripted model; 170 for that table, for regions, and for the title of a conversation, which was in internal"},
 	{"record", 1298, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers; 120 for the price of a request with nothing left out, limits and meters, which the command and the page read by one function; 10 for the turns of each thread; 30 for reading the record in parts, 8 for reading it by arrival"},
 	{"files", 17760, "the agent's hands: paths, versions, tools, rules, approval; 3,350 for undoing what agents do with their own tools, in directories that they closed too; 50 for buttons in messages, 60 for a limit on the names that a pattern looks at, 60 for hints where nothing is found, 137 for names that look like another form of path, composed characters, texts that begin as binary files do, and control characters"},
@@ -113,7 +113,7 @@ var table = []row{
 	{"cmd/stet/internal/notify", []string{"files/approval", "server/web"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program; the page has the rule for addresses of push services"},
 	{"cmd/stet/internal/socket", []string{"files/approval", "files/workspace", "server/web"}, "where servers and those who answer find each other on this machine; they speak the page's API, and name workspaces"},
 	{"cmd/stet/internal/tokenfile", []string{"server/gateway", "cmd/stet/internal/config"}, "the gateway's tokens, kept in a file"},
-	{"cmd/stet/internal/terminal", []string{"agent", "files/approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
+	{"cmd/stet/internal/terminal", []string{"agent", "files/approval", "session", "llm", "tool"}, "chat and dialogs on a terminal; what is said is llm's, and the errors of calls are tool's; what is not seen is an escape"},
 	{"cmd/stet/internal/report", []string{"*"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"cmd/stet/internal/proxyserver", []string{"server/proxy", "server/connect", "llm", "llm/prices", "record", "store", "cmd/stet/internal/config", "cmd/stet/internal/process", "cmd/stet/internal/report", "cmd/stet/internal/tokenfile"}, "the proxy with its listener, store and log, also as a process that is started again; the forward proxy with its hosts and its authority's file"},
 	{"cmd/stet/internal/toolset", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/notify", "cmd/stet/internal/socket"}, "the file tools with all that watches over them, for every front end that gives them out"},

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -121,7 +122,7 @@ func resultContent(s *session, a arguments, text string, failed bool) []sdk.Tool
 		return words(text)
 	}
 	if failed {
-		return words(failure(o, text))
+		return words(cmp.Or(tool.Complaint(text), o.Text, text))
 	}
 	if diff, ok := o.Data.Diff.(string); ok && diff != "" {
 		return diffContent(s.absolute(o.Data.Path), tool.ParseDiff(diff))
@@ -137,21 +138,6 @@ func resultContent(s *session, a arguments, text string, failed bool) []sdk.Tool
 		return nil
 	}
 	return words(text)
-}
-
-// failure returns the message of a failed result.
-func failure(o outcome, text string) string {
-	var said string
-	var object struct{ Message string }
-	switch {
-	case json.Unmarshal(o.Error, &said) == nil && said != "":
-		return said
-	case json.Unmarshal(o.Error, &object) == nil && object.Message != "":
-		return object.Message
-	case o.Text != "":
-		return o.Text
-	}
-	return text
 }
 
 // words returns text as content. A long text is cut.

@@ -1,12 +1,14 @@
 package terminal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/tool"
 )
 
 // callWords describes a call in one line.
@@ -41,10 +43,9 @@ type toolResult struct {
 	LinesRead *int            `json:"lines_read"`
 	Error     json.RawMessage `json:"error"`
 	Data      struct {
-		Content *string `json:"content"`
-		Diff    any     `json:"diff"`
-		Created bool    `json:"created"`
-		Write   int     `json:"write"`
+		Diff    any  `json:"diff"`
+		Created bool `json:"created"`
+		Write   int  `json:"write"`
 	} `json:"data"`
 	Stats struct {
 		Lines int `json:"lines_read"`
@@ -64,7 +65,7 @@ func outcome(text string, failed bool) string {
 		return short(text, 80)
 	}
 	if failed || len(a.Error) > 0 && string(a.Error) != "null" {
-		return complaint(a.Error, text)
+		return short(cmp.Or(tool.Complaint(text), text), 200)
 	}
 	diff, _ := a.Data.Diff.(string)
 	switch {
@@ -82,19 +83,6 @@ func outcome(text string, failed bool) string {
 		return plural(strings.Count(strings.TrimSuffix(*a.Content, "\n"), "\n")+1, "line")
 	}
 	return ""
-}
-
-// complaint returns the error in a result's JSON.
-func complaint(raw json.RawMessage, text string) string {
-	var s string
-	var o struct{ Message string }
-	switch {
-	case json.Unmarshal(raw, &s) == nil && s != "":
-		return short(s, 200)
-	case json.Unmarshal(raw, &o) == nil && o.Message != "":
-		return short(o.Message, 200)
-	}
-	return short(text, 200)
 }
 
 // plusMinus counts the lines that a unified diff adds and removes.
