@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"os/exec"
 	"runtime"
 
@@ -25,7 +27,9 @@ type here struct{ approval.Approver }
 func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	q.Grantable, q.Editable = false, false
 	a, err := h.Approver.Ask(ctx, q)
-	a.By = approval.LocalPerson()
+	if a.By = approval.LocalPerson(); errors.Is(err, io.EOF) {
+		err = approval.ErrNoPerson
+	}
 	return a, err
 }
 

@@ -185,13 +185,13 @@ func (c *guardCommand) agree(e agents.Edit) error {
 	if c.yes || c.dry {
 		return nil
 	}
-	return c.confirm("Write it?", "nothing was written")
+	return c.confirm("Write it?", "nothing was written", "add --yes")
 }
 
 // confirm asks the person a question that is answered by y or n. Everything but y is an error, which says what no means.
-func (c *command) confirm(question, no string) error {
+func (c *command) confirm(question, no, alone string) error {
 	if !isTerminal(c.in) {
-		return &exitError{code: exitAlone, err: errors.New("a person has to agree, and this is no terminal: add --yes")}
+		return &exitError{code: exitAlone, err: errors.New("a person has to agree, and this is no terminal: " + alone)}
 	}
 	fmt.Fprintf(c.err, "%s [y/N] ", question)
 	line := strings.ToLower(strings.TrimSpace(readLine(c.in)))

@@ -27,6 +27,7 @@ import (
 type undoCommand struct {
 	command
 	yes, last, preview bool
+	agree              string // says how to agree where nobody can be asked
 
 	person string          // who undoes; "": who runs this program
 	page   bool            // the person is at the page, and has looked at what would change
@@ -35,7 +36,7 @@ type undoCommand struct {
 }
 
 func newUndo(p *program) *cobra.Command {
-	c := &undoCommand{}
+	c := &undoCommand{agree: "add --yes"}
 	cmd := p.runs(&cobra.Command{
 		Use:   "undo [SESSION|ID]",
 		Short: "Take back what an agent did",
@@ -104,6 +105,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		here := func(root string) bool { return snapshot.Contains(root, snapshot.Resolve(c.dir)) }
 		if !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) }) {
 			here = func(string) bool { return !c.yes } // a yes that is given before the question is for this project alone
+			c.agree = fmt.Sprintf("run \"stet undo %s --yes\"", newest(left, changed, here))
 		}
 		if what = newest(left, changed, here); what == "" {
 			c.say("there is nothing to undo here%s", c.howToGuard())
@@ -127,7 +129,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		return err
 	}
 	var failed []error
-	for _, ws := range toolset.WritesBy(chosen, func(w record.Write) string { return w.Root }) {
+	for _, ws := range toolset.By(chosen, func(w record.Write) string { return w.Root }) {
 		failed = append(failed, c.undoIn(ctx, trail, ws[0].Root, ws))
 	}
 	return errors.Join(failed...)
@@ -180,7 +182,7 @@ func (c *undoCommand) list(left []record.Write, changed []record.Entry) {
 		c.say("there is nothing to undo%s", c.howToGuard())
 		return
 	}
-	report.Writes(c.out, toolset.WritesBy(left, func(w record.Write) string { return w.Session }))
+	report.Writes(c.out, toolset.By(left, func(w record.Write) string { return w.Session }))
 	for _, e := range changed {
 		fmt.Fprintln(c.out, report.EntryLine(e))
 	}
@@ -216,6 +218,7 @@ func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string
 		Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
 		Journal: &record.Journal{Trail: trail},
 	}
+	c.say("in %s:", workspace.Quote(root.Dir()))
 	done, err := toolset.Undo(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
 	if err = errors.Join(err, h.Journal.Close()); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/files/workspace"
@@ -92,12 +93,8 @@ func (c *undoCommand) undoCalls(ctx context.Context, trail record.Trail, calls [
 		return err
 	}
 	var failed []error
-	for len(calls) > 0 {
-		root := calls[0].Root
-		here := func(e record.Entry) bool { return e.Root == root }
-		of := slices.DeleteFunc(slices.Clone(calls), func(e record.Entry) bool { return !here(e) })
-		calls = slices.DeleteFunc(calls, here)
-		failed = append(failed, c.undoTree(ctx, trail, kept, root, of))
+	for _, of := range toolset.By(calls, func(e record.Entry) string { return e.Root }) {
+		failed = append(failed, c.undoTree(ctx, trail, kept, of[0].Root, of))
 	}
 	return errors.Join(failed...)
 }
@@ -346,7 +343,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		return nil, errors.New("there is nothing to put back" + c.either("", "; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one"))
 	}
 	if len(chosen) > 0 && !c.yes {
-		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change")), "nothing was undone"); err != nil {
+		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change")), "nothing was undone", c.agree); err != nil {
 			return nil, err
 		}
 	}
@@ -359,7 +356,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		if s.Drops() {
 			keeps = "What it holds now is too large to keep, and will be lost."
 		}
-		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps), "it stays") == nil
+		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps), "it stays", c.agree) == nil
 	}
 	return chosen, nil
 }
@@ -401,7 +398,7 @@ func (c *undoCommand) agreeRefs(cmds [][]string) bool {
 	if len(cmds) > 0 && c.yes {
 		c.say("they are not run: %s", c.either("the page takes back files alone", "--yes is about files alone"))
 	}
-	return len(cmds) > 0 && !c.yes && c.confirm("Run these commands?", "they are not run") == nil
+	return len(cmds) > 0 && !c.yes && c.confirm("Run these commands?", "they are not run", c.agree) == nil
 }
 
 func (c *undoCommand) runRefs(ctx context.Context, dir string, cmds [][]string) error {

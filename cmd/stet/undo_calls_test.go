@@ -315,6 +315,9 @@ func TestUndoLastOfProject(t *testing.T) {
 	if code, said := r.stet("undo", "--last", "--yes"); code != 0 || !strings.Contains(said, "nothing to undo here") {
 		t.Error("in a project without an agent:", code, said)
 	}
+	if code, said := r.stet("undo", "--last"); code != exitAlone || !strings.Contains(said, `run "stet undo 2 --yes"`) {
+		t.Error("what works here is not said:", code, said)
+	}
 	if _, err := os.Stat(filepath.Join(r.dir, "other")); err != nil {
 		t.Error("another project was changed:", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// A write whose process was killed before it was done does not count among the undone writes. FILE-12
+// A write whose process was killed before it was done does not count among the undone writes. Where nobody answers, nothing is undone. FILE-12
 func TestUndoCountsWritesThatWereDone(t *testing.T) {
 	home, tree := t.TempDir(), t.TempDir()
 	tree, err := filepath.EvalSymlinks(tree)
@@ -41,6 +41,11 @@ func TestUndoCountsWritesThatWereDone(t *testing.T) {
 	}
 	if err := trail.Close(); err != nil {
 		t.Fatal(err)
+	}
+	p.in = strings.NewReader("")
+	_, _ = p.run(t.Context(), []string{"undo", "2"}), p.run(t.Context(), []string{"audit"}) // the end of the input is no person's answer
+	if said := out.String(); !strings.Contains(said, "in "+tree+":\n") || !strings.Contains(said, "no person to ask") || strings.Contains(said, "by person") {
+		t.Error(said)
 	}
 	for session, want := range map[string]string{"never": "undone: 0 writes", "both": "undone: 1 write "} {
 		out.Reset()

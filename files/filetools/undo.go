@@ -77,8 +77,7 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	}
 	for name, n := range map[string]int{"write": one, "from": from} {
 		if n > 0 && !slices.Contains(numbers, n) {
-			return nil, badArgument(name, "there is no write %d; this session has made %d, the last ones are %v; undo without arguments lists all.",
-				n, len(all), numbers[max(0, len(numbers)-10):])
+			return nil, badArgument(name, "there is no write %d among the %d of this session, which undo without arguments lists.", n, len(all))
 		}
 	}
 	var chosen []pastWrite

@@ -329,11 +329,8 @@ func TestSecondName(t *testing.T) {
 // On a file system that writes whole seconds, a file that was written a moment ago may change without another stamp.
 func TestRacy(t *testing.T) {
 	second := int64(time.Second)
-	for _, c := range []struct {
-		changed, now int64
-		want         bool
-	}{{second, 2 * second, true}, {second, 4 * second, false}, {second + 1, second + int64(tick), true}, {second + 1, 2 * second, false}, {5 * second, 2 * second, true}} {
-		if got := (stamp{mtime: 1, ctime: c.changed}).racy(c.now); got != c.want {
+	for _, c := range []struct{ changed, now, want int64 }{{second, 2 * second, 1}, {second, 4 * second, 0}, {second + 1, second + int64(tick), 1}, {second + 1, 2 * second, 0}, {5 * second, 2 * second, 1}} {
+		if got := (stamp{mtime: 1, ctime: c.changed}).racy(c.now); got != (c.want == 1) {
 			t.Error(c, got)
 		}
 	}

@@ -121,7 +121,7 @@ func commandToResume(i session.Info) string {
 // undo undoes writes for a person, workspace by workspace. The person sees each change in the queue.
 func (s *Site) undo(ctx context.Context, writes []record.Write, person, session string) error {
 	var failed []error
-	for _, ws := range toolset.WritesBy(writes, func(w record.Write) string { return w.Root }) {
+	for _, ws := range toolset.By(writes, func(w record.Write) string { return w.Root }) {
 		failed = append(failed, s.undoIn(ctx, ws[0].Root, ws, person, session))
 	}
 	return errors.Join(failed...)

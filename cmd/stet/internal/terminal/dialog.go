@@ -81,15 +81,12 @@ func (d *Dialog) During(ctx context.Context, src Source, do func(context.Context
 	return err
 }
 
-// Ask implements approval.Approver. If the person leaves without an answer, the answer is Cancel.
+// Ask implements approval.Approver. If the person leaves without an answer, the answer is Cancel. The end of the input is io.EOF.
 func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	src := &single{content: q.Content, answer: approval.Answer{Verdict: approval.Cancel}}
 	box := newInbox(src)
 	box.events = []approval.Event{{Opened: &q}}
 	_, err := d.ask(ctx, box, true, false)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
 	if err == nil {
 		err = ctx.Err()
 	}

@@ -19,18 +19,16 @@ import (
 
 // What was written is looked up in the trail, and undone.
 
-// WritesBy groups writes by key, in the order of the groups' first writes.
-func WritesBy(writes []record.Write, key func(record.Write) string) [][]record.Write {
-	var groups [][]record.Write
+// By groups a list by key, in the order of the groups' first elements.
+func By[T any](all []T, key func(T) string) [][]T {
+	var groups [][]T
 	at := map[string]int{}
-	for _, w := range writes {
+	for _, w := range all {
 		k := key(w)
-		i, ok := at[k]
-		if !ok {
-			i = len(groups)
-			at[k], groups = i, append(groups, nil)
+		if _, known := at[k]; !known {
+			at[k], groups = len(groups), append(groups, nil)
 		}
-		groups[i] = append(groups[i], w)
+		groups[at[k]] = append(groups[at[k]], w)
 	}
 	return groups
 }
@@ -77,7 +75,7 @@ func (s *Set) rollBack(ctx context.Context, session string) error {
 		return err
 	}
 	var failed []error
-	for _, ws := range slices.Backward(WritesBy(record.Undoable(all), func(w record.Write) string { return w.Path })) {
+	for _, ws := range slices.Backward(By(record.Undoable(all), func(w record.Write) string { return w.Path })) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
 		undo := filetools.TakeBack{Tools: s.Files, Writes: ws}
 		if done, err := undo.Settled(ctx); err == nil && len(done) == 0 {
