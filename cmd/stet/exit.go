@@ -76,7 +76,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	msg := fmt.Sprintf("unknown command %q", name)
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 && name != "" { // "" is the beginning of all
 		msg += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage(cmd, errors.New(msg))

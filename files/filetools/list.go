@@ -314,12 +314,12 @@ var unsupported = []struct {
 }{
 	{regexp.MustCompile(`^!|!\(`), `the pattern has a "!" that is neither its first sign nor in brackets: there is only "!*.go", all but that; "\!" is the sign itself`},
 	{regexp.MustCompile(`(^|[^\\])\|`), "the pattern has alternatives that are not in braces: write {a,b}"},
-	{regexp.MustCompile(`[@+?]\([^()/]+\)`), "the pattern has a group in parentheses: write {a,b}, or {a,}"},
+	{regexp.MustCompile(`[@+?]\([^()/]+\)|^\([^()/]+\)$`), "the pattern has a group in parentheses: write {a,b}, or {a,}"},
 	{regexp.MustCompile(`\\[.][\pL\pN]+\$?$|^\^|\.\*.*\$$`), "the pattern is a regular expression; it is a glob here, as *.go"},
 	{regexp.MustCompile(`^[\s"'` + "`" + `]|[\s"'` + "`" + `]$`), "the pattern begins or ends with a blank, a line end or a quote, which is matched too: leave it out"},
 	{regexp.MustCompile(`^(~|\$\w+|\$\{\w+\})/`), "~ and variables are not expanded; the pattern is matched below the workspace"},
 	{regexp.MustCompile(`\{[^{},/]+\.\.[^{},/]+\}`), "the pattern has a range in braces: write [1-3] or {1,2,3}"},
-	{regexp.MustCompile(`(^|[^\\])(\\\\)*\\[\pL\pN_]`), `the pattern has a backslash before a letter: names are separated by "/"`},
+	{regexp.MustCompile(`(^|[^\\])(\\\\)*\\[\pL\pN_*]`), `the pattern has a backslash before a letter or a star: names are separated by "/", and "\*" is the sign itself`},
 	{regexp.MustCompile(`[*?]\.\w+([,;]\s*|\s+)[^{}]*[*?]|^[^{}]*\.\w+[,;]\s*[^{}]*\.\w+$`), "the pattern is a list: write {*.go,*.md}"},
 }
 

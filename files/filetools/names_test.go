@@ -156,3 +156,36 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// A read without an encoding, after one with a wrong encoding, is what an edit means.
+func TestEncodingOfTheLastRead(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "one\ntwo\nthree\n")
+	b.op("read_file", args("path", "a", "encoding", "utf-16"))
+	b.op("read_file", args("path", "a"))
+	o := b.op("edit_file", args("path", "a", "edits", []any{map[string]any{"old_text": "two", "new_text": "2"}}))
+	if !o.Success || b.get("a") != "one\n2\nthree\n" {
+		t.Errorf("%+v", o)
+	}
+	b.put("latin", "caf\xe9\n")
+	b.op("read_file", args("path", "latin", "encoding", "latin1"))
+	b.call("Read", args("path", "latin")) // shows it garbled
+	o = b.op("edit_file", args("path", "latin", "edits", []any{map[string]any{"old_text": "café", "new_text": "thé"}}))
+	if !o.Success || b.get("latin") != "th\xe9\n" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Forms of other programs that match nothing are refused, and an error shows only what was given.
+func TestMoreFormsAreRefused(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("src/a.py", "x\n")
+	for _, p := range []string{"!(a)", "(a)", `src\*.py`} {
+		if o := b.op("find_files", args("pattern", p)); o.code != tool.InvalidArgument {
+			t.Errorf("%s: %+v", p, o)
+		}
+	}
+	if o := b.op("search_text", args("pattern", "(a", "regexp", true)); !strings.Contains(o.Error, "missing closing ): `(a`") {
+		t.Errorf("%+v", o)
+	}
+}

@@ -153,7 +153,7 @@ func (s *search) compile(args values) error {
 		return badArgument("pattern", "the repetition %s is not from a smaller number to a larger one, or is more than 1000 in all.", wrong.Expr)
 	}
 	if err != nil {
-		return badArgument("pattern", "%s. The syntax is RE2, without look-around and back references.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return badArgument("pattern", "%s. The syntax is RE2, without look-around and back references.", strings.Replace(strings.TrimPrefix(err.Error(), "error parsing regexp: "), flags, "", 1))
 	}
 	s.needed = policy.RequiredText(s.re)
 	s.byLine, s.across, s.returns = bindsToText(tree), names(tree, '\n'), names(tree, '\r')

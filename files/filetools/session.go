@@ -88,7 +88,9 @@ func (s *session) encoding(path string) (e workspace.Encoding, known bool) {
 func (s *session) setEncoding(path string, e workspace.Encoding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.encodings[path] = e
+	if s.encodings[path] = e; e == (workspace.Encoding{}) {
+		delete(s.encodings, path)
+	}
 }
 
 // Dedupe answers with one line a read of lines that the client session was shown
@@ -214,7 +216,7 @@ func (q *toolCall) shown(s showing) answer {
 	q.ses.tracker.Observe(freshness.Observation{
 		Kind: freshness.Read, Path: q.canonical, Version: v, Stamp: s.info.Stamp, Lines: lines, Time: q.began,
 	})
-	if q.options.asked {
+	if q.options.asked || !s.garbled { // an edit means the text as it was shown last
 		q.ses.setEncoding(q.canonical, q.options.encoding)
 	}
 	shared := q.call.Session == q.call.Account // by all clients with the token: one does not see what another was shown
