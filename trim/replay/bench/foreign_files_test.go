@@ -44,7 +44,9 @@ func (b *beat) clock() string {
 // typed returns a value with a type and a text.
 func typed(kind, words string) object { return object{"type": kind, "text": words} }
 
-var png = object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": strings.Repeat("QUJD", 500)}}
+var png = object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": picture}}
+
+var picture = strings.Repeat("QUJD", 500)
 
 // blocks returns the content of an answer and of its results, in the form of the Messages API.
 func (b *beat) blocks(h callForm) (answer, results []any) {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // story is an invented session, before it is written in the format of an agent.
@@ -157,13 +159,19 @@ func (w *generator) answer(n int) beat {
 		}
 	}
 	for _, a := range b.acts {
-		if w.size += len(a.old+a.new)/3 + 40; !a.failed && !a.lost {
-			w.size += len(strings.Join(a.shown, "\n")) / 3
+		if w.size += billed(a.old+a.new) + 40; !a.failed && !a.lost {
+			w.size += billed(strings.Join(a.shown, "\n"))
+		}
+		if a.image && !a.lost {
+			w.size += billed(picture)
 		}
 	}
-	w.size += len(b.thought) / 4
+	w.size += billed(b.thought)
 	return b
 }
+
+// billed is how many tokens a provider reports of a text. Its models count more than the estimate.
+func billed(text string) int { return tokens.Estimate{}.Count(text) * 6 / 5 }
 
 // outlived notes that a model answers, and reports whether no cache lives so long by the word of its provider.
 func (w *generator) outlived(model string) bool {
