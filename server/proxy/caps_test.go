@@ -339,13 +339,24 @@ func (r *rig) meters() map[string]record.Meter {
 	return got
 }
 
-// The limits of a subscription are noted as the provider says them, by account.
+// limitEnds is a time at which a subscription's limit may begin anew.
+var limitEnds = time.Now().Add(3 * time.Hour).Truncate(time.Second).UTC()
+
+// The limits of a subscription are noted as the provider says them, by account. A reset that has passed is one. What cannot be a limit's share is
+// passed over, and what cannot be its reset is none.
 func TestMeters(t *testing.T) {
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		for name, value := range map[string]string{
-			"anthropic-ratelimit-unified-5h-utilization": "0.42", "anthropic-ratelimit-unified-5h-reset": "1795000000",
-			"x-codex-primary-used-percent": "31.5", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": "1795000300",
+			"anthropic-ratelimit-unified-5h-utilization": "0.42", "anthropic-ratelimit-unified-5h-reset": fmt.Sprint(limitEnds.Unix()),
+			"anthropic-ratelimit-unified-7d-utilization": "1.02", "anthropic-ratelimit-unified-7d-reset": fmt.Sprint(limitEnds.Add(-4 * time.Hour).Unix()),
+			"anthropic-ratelimit-unified-status": "allowed", "anthropic-ratelimit-unified-9d-reset": fmt.Sprint(limitEnds.Unix()),
+			"anthropic-ratelimit-unified-a-utilization": "0.1", "anthropic-ratelimit-unified-a-reset": "999999999999",
+			"anthropic-ratelimit-unified-b-utilization": "0.1", "anthropic-ratelimit-unified-b-reset": "tomorrow",
+			"anthropic-ratelimit-unified-c-utilization": "0.1", "anthropic-ratelimit-unified-c-reset": "-9223372036854775808",
+			"anthropic-ratelimit-unified-d-utilization": "0.1", "anthropic-ratelimit-unified-d-reset": "0",
+			"anthropic-ratelimit-unified-e-utilization": "",
+			"x-codex-primary-used-percent":              "31.5", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": fmt.Sprint(limitEnds.Unix() + 300),
 			"x-codex-secondary-used-percent": "7", "x-codex-secondary-window-minutes": "10080", "x-codex-other-primary-used-percent": "NaN",
 			"anthropic-ratelimit-unified-1d-utilization": "-0.1", "anthropic-ratelimit-unified-2d-utilization": "1e300", "anthropic-ratelimit-unified-3d-utilization": strings.Repeat("9", 5000),
 		} {
@@ -360,11 +371,14 @@ func TestMeters(t *testing.T) {
 		}
 	}
 	got := r.meters()
-	reset := time.Unix(1795000000, 0).UTC()
 	want := map[string]record.Meter{
-		"anthropic 5h": {Provider: "anthropic", Limit: "5h", Used: 0.42, Reset: reset},
-		"codex 5h":     {Provider: "codex", Limit: "5h", Used: 0.315, Reset: reset.Add(5 * time.Minute)},
+		"anthropic 5h": {Provider: "anthropic", Limit: "5h", Used: 0.42, Reset: limitEnds},
+		"anthropic 7d": {Provider: "anthropic", Limit: "7d", Used: 1.02, Reset: limitEnds.Add(-4 * time.Hour)},
+		"codex 5h":     {Provider: "codex", Limit: "5h", Used: 0.315, Reset: limitEnds.Add(5 * time.Minute)},
 		"codex 7d":     {Provider: "codex", Limit: "7d", Used: 0.07},
+	}
+	for _, limit := range []string{"a", "b", "c", "d"} { // no time, or none of a limit
+		want["anthropic "+limit] = record.Meter{Provider: "anthropic", Limit: limit, Used: 0.1}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
@@ -376,8 +390,11 @@ func TestMetersOfASocket(t *testing.T) {
 	r := newRig(t, echo(t, func(*http.Request) {}))
 	c := r.open(&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer secret"}}})
 	for _, event := range []string{
-		`{"type":"codex.rate_limits","plan_type":"plus","rate_limits":{"allowed":true,"primary":{"used_percent":31.5,"window_minutes":300,"reset_at":1795000300},"secondary":{"used_percent":7,"window_minutes":10080}}}`,
-		`{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":"?"}}}`,
+		`{"type":"codex.rate_limits","plan_type":"plus","rate_limits":{"allowed":true,"primary":{"used_percent":31.5,"window_minutes":300,"reset_at":` + fmt.Sprint(limitEnds.Unix()) + `},"secondary":{"used_percent":6,"window_minutes":10080}}}`,
+		`{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":"?"},"secondary":{"used_percent":7,"window_minutes":10080,"reset_at":"soon"}}}`,
+		`{"type":"codex.rate_limits","metered_limit_name":"codex_other","rate_limits":{"primary":{"used_percent":50,"window_minutes":60,"reset_at":1e300},"secondary":null}}`,
+		`{"type":"codex.rate_limits","rate_limits":{"primary":{"window_minutes":300},"secondary":[7]}}`,
+		`{"type":"codex.rate_limits","rate_limits":"none"}`,
 		`{"type":"codex.rate_limits"}`,
 	} {
 		if err := c.Write(t.Context(), websocket.MessageText, []byte(event)); err != nil {
@@ -389,8 +406,9 @@ func TestMetersOfASocket(t *testing.T) {
 	}
 	_ = c.Close(websocket.StatusNormalClosure, "")
 	want := map[string]record.Meter{
-		"codex 5h": {Provider: "codex", Limit: "5h", Used: 0.315, Reset: time.Unix(1795000300, 0).UTC()},
-		"codex 7d": {Provider: "codex", Limit: "7d", Used: 0.07},
+		"codex 5h":                     {Provider: "codex", Limit: "5h", Used: 0.315, Reset: limitEnds},
+		"codex 7d":                     {Provider: "codex", Limit: "7d", Used: 0.07},
+		"codex codex-other-primary 1h": {Provider: "codex", Limit: "codex-other-primary 1h", Used: 0.5},
 	}
 	if got := r.meters(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,7 +17,8 @@ import (
 // of it can be said of a conversation.
 
 const (
-	maxMeters  = 200 // accounts times limits
+	maxMeters  = 200                 // accounts times limits
+	maxReset   = 40 * 24 * time.Hour // how far from now a limit's reset can be
 	meterEvent = "codex.rate_limits"
 )
 
@@ -38,35 +40,37 @@ func (m *meters) hear(to endpoint, asked, h http.Header) {
 		}
 		if limit, ok := between(lower, "anthropic-ratelimit-unified-", "-utilization"); ok {
 			reset := h.Get(name[:len(name)-len("-utilization")] + "-Reset")
-			m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: seconds(reset)})
+			m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: resetAt(reset)})
 		}
 		if family, ok := between(lower, "x-", "-used-percent"); ok {
 			base := name[:len(name)-len("-used-percent")]
 			minutes, _ := strconv.Atoi(h.Get(base + "-Window-Minutes"))
-			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family, minutes), Used: used / 100, Reset: seconds(h.Get(base + "-Reset-At"))})
+			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family, minutes), Used: used / 100, Reset: resetAt(h.Get(base + "-Reset-At"))})
 		}
 	}
 }
 
-// event reads the event codex.rate_limits of a socket.
+// event reads the event codex.rate_limits of a socket. What is not of the usual form is passed over, and the rest is read.
 func (m *meters) event(to endpoint, asked http.Header, text []byte) {
-	type limit struct {
-		Used    *float64 `json:"used_percent"`
-		Minutes int      `json:"window_minutes"`
-		Reset   int64    `json:"reset_at"`
-	}
 	var e struct {
-		Limits struct {
-			Primary   *limit `json:"primary"`
-			Secondary *limit `json:"secondary"`
-		} `json:"rate_limits"`
+		Limits map[string]json.RawMessage `json:"rate_limits"`
+		Family any                        `json:"metered_limit_name"`
 	}
 	if json.Unmarshal(text, &e) != nil {
 		return
 	}
-	for name, l := range map[string]*limit{"codex-primary": e.Limits.Primary, "codex-secondary": e.Limits.Secondary} {
-		if l != nil && l.Used != nil {
-			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(name, l.Minutes), Used: *l.Used / 100, Reset: seconds(strconv.FormatInt(l.Reset, 10))})
+	family, _ := e.Family.(string)
+	family = strings.ReplaceAll(cmp.Or(family, "codex"), "_", "-")
+	for _, name := range []string{"primary", "secondary"} {
+		var limit map[string]any
+		if json.Unmarshal(e.Limits[name], &limit) != nil {
+			continue
+		}
+		used, known := limit["used_percent"].(float64)
+		minutes, _ := limit["window_minutes"].(float64)
+		reset, _ := limit["reset_at"].(float64)
+		if known {
+			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family+"-"+name, int(minutes)), Used: used / 100, Reset: resetAt(fmt.Sprintf("%.0f", reset))})
 		}
 	}
 }
@@ -118,11 +122,12 @@ func window(name string, minutes int) string {
 	return length
 }
 
-// seconds reads a time in seconds since 1970; the zero time: it is none.
-func seconds(s string) time.Time {
+// resetAt reads the time at which a limit begins anew, in seconds since 1970. A time that is no time of a limit is the zero time: the longest limit
+// is of a month.
+func resetAt(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n <= 0 || n > 1<<40 {
-		return time.Time{}
+	if at := time.Unix(n, 0).UTC(); err == nil && time.Until(at).Abs() < maxReset {
+		return at
 	}
-	return time.Unix(n, 0).UTC()
+	return time.Time{}
 }

@@ -27,6 +27,7 @@ type crowd struct {
 	proxies  [2]*process
 	upstream string
 	answered atomic.Int64 // each answer costs 1,100 tokens
+	root     string       // the conversation of the sub-agents
 }
 
 const agents = 20
@@ -35,7 +36,7 @@ const agents = 20
 func crowds(t *testing.T, settings string, do func(*crowd)) {
 	for _, name := range []string{"SQLite", "PostgreSQL"} {
 		t.Run(name, func(t *testing.T) {
-			c := &crowd{t: t, home: t.TempDir()}
+			c := &crowd{t: t, home: t.TempDir(), root: "root"}
 			if c.records = filepath.Join(c.home, ".local", "state", "stet", "stet.db"); name == "PostgreSQL" {
 				c.store = server.Database(t)
 				c.records = c.store
@@ -109,7 +110,7 @@ func (c *crowd) work(requests int, says string, before func()) int {
 		wg.Go(func() {
 			for range requests {
 				before()
-				switch status, said := c.ask(i%2, "root", fmt.Sprint("agent-", i)); {
+				switch status, said := c.ask(i%2, c.root, fmt.Sprint("agent-", i)); {
 				case status == 402 && strings.Contains(said, says):
 					refused.Add(1)
 					return
@@ -129,7 +130,7 @@ func (c *crowd) refusedAll(says string) {
 	c.t.Helper()
 	for range 2 {
 		for i := range c.proxies {
-			if status, said := c.ask(i, "root", ""); status != 402 || !strings.Contains(said, says) {
+			if status, said := c.ask(i, c.root, ""); status != 402 || !strings.Contains(said, says) {
 				c.t.Errorf("the next turn: %d %s", status, said)
 			}
 			if status, said := c.ask(i, "another", ""); status != 200 {
@@ -141,23 +142,34 @@ func (c *crowd) refusedAll(says string) {
 }
 
 // LIVE-3: with hard = true a conversation with 20 sub-agents at once is over its limit by no more than their requests in flight, though
-// they work through two processes that share a record. A process whose record does not answer in time knows only its own requests, and says so.
+// they work through two processes that share a record. A process whose record does not answer in time says so, and knows only its own requests: then
+// each of the two holds the limit for itself, and the test begins again with another conversation.
 func TestLimitHoldsForTwoProcesses(t *testing.T) {
-	const limit, each = 100, 15
+	const limit, each, tries = 100, 15, 3
 	crowds(t, fmt.Sprintf("[limits]\ntree = \"%d tokens\"\nhard = true\n", limit*1100), func(c *crowd) {
-		refused := c.work(each, "this conversation with its sub-agents has spent", func() {})
-		c.t.Logf("%d requests of %d were answered, %d of %d sub-agents were refused", c.answered.Load(), limit, refused, agents)
-		most := int64(limit + agents)
-		for _, p := range c.proxies {
-			p.end(syscall.SIGTERM)
-			if said := p.said.String(); strings.Contains(said, "is not known") || strings.Contains(said, "is not stored") {
-				c.t.Log(said)
-				most = agents * each
+		for try := 1; ; try++ {
+			c.root = fmt.Sprint("root-", try)
+			c.answered.Store(0)
+			refused := c.work(each, "this conversation with its sub-agents has spent", func() {})
+			n, most, alone := c.answered.Load(), int64(limit+agents), false
+			for _, p := range c.proxies {
+				p.end(syscall.SIGTERM)
+				if said := p.said.String(); strings.Contains(said, "is not known") || strings.Contains(said, "is not stored") {
+					c.t.Log(said)
+					most, alone = int64(2*limit+agents), true
+				}
 			}
-		}
-		c.start()
-		if n := c.answered.Load(); n < limit || n > most || refused == 0 {
-			c.t.Errorf("%d requests of %d were answered, %d sub-agents were refused", n, limit, refused)
+			c.start()
+			c.t.Logf("%d requests of %d were answered, %d of %d sub-agents were refused", n, limit, refused, agents)
+			if n < limit || n > most || refused == 0 {
+				c.t.Errorf("%d requests of %d were answered, %d sub-agents were refused", n, limit, refused)
+			}
+			if !alone {
+				break
+			}
+			if try == tries {
+				c.t.Fatalf("the record did not answer in time in any of %d runs", tries)
+			}
 		}
 		c.refusedAll("this conversation with its sub-agents has spent")
 	})

@@ -322,10 +322,18 @@ func (g *claudeConversation) build(s *Session, only *int) {
 			g.branch(s, root, leaf[root])
 		}
 	}
+	first := map[string]time.Time{} // by answerKey: the lines of an answer are one
 	for _, i := range all {
-		if r := &g.records[i]; !r.used {
-			s.charge(Left, r.answer())
+		r := &g.records[i]
+		if r.used {
+			continue
 		}
+		a := r.answer()
+		if t, ok := first[r.key]; ok && r.id != "" {
+			a.Time = t
+		}
+		first[r.key] = a.Time
+		s.charge(Left, a)
 	}
 }
 

@@ -286,6 +286,9 @@ func (r *codexReader) usage(info *codexTokens, t time.Time) {
 		return
 	}
 	last := info.Total.minus(r.total)
+	if info.Total.Input < r.total.Input { // the sums began anew
+		last = info.Total
+	}
 	if info.Last != nil {
 		last = *info.Last
 	}

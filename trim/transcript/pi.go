@@ -62,6 +62,7 @@ type piMessage struct {
 	ToolCallID string          `json:"toolCallId"`
 	IsError    bool            `json:"isError"`
 	ResponseID string          `json:"responseId"`
+	Stop       string          `json:"stopReason"`
 	Usage      json.RawMessage `json:"usage"`
 }
 
@@ -132,6 +133,7 @@ func piMessageOf(src *File, p *piMessage, id string, t time.Time) llm.Message {
 		m.Role, m.Model, m.ID = llm.Assistant, p.Model, cmp.Or(p.ResponseID, id)
 		m.Parts, _ = Blocks(p.Content)
 		m.Usage = usageIn[piUsage](src, p.Usage)
+		m.Local = p.Stop == "error" && m.Usage == nil // the provider refused the request
 	case "toolResult":
 		m.Role = llm.Tool
 		m.Parts = ResultParts(p.ToolCallID, p.Content, p.IsError)

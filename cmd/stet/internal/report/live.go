@@ -202,7 +202,7 @@ func PrintMeters(w io.Writer, all []record.Meter, now time.Time) {
 		default:
 			reset = ", until " + m.Reset.Local().Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "subscription, %s, limit %s: %.0f %% used by the whole account%s\n", m.Provider, m.Limit, 100*m.Used, reset)
+		fmt.Fprintf(w, "subscription, %s, limit %s: %.0f %% used by the whole account%s\n", m.Provider, OneLine(m.Limit), 100*m.Used, reset)
 	}
 }
 
