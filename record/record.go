@@ -76,6 +76,12 @@ const (
 // Tree is the conversation at the root: Root, or else Conversation.
 func (r *Request) Tree() string { return cmp.Or(r.Root, r.Conversation) }
 
+// Beside reports whether r is no part of the conversation that an earlier request of it belongs to: it goes on from no other, and is shorter, for
+// another model. Agents ask small models for titles and the like.
+func (r *Request) Beside(earlier *Request) bool {
+	return r.Cache.Gap == 0 && r.Model != earlier.Model && r.Usage.Prompt() < earlier.Usage.Prompt()
+}
+
 // Cache is what is known about the provider's prompt cache at a request.
 type Cache struct {
 	Gap      time.Duration // time since the last answer in the conversation; 0 for its first request

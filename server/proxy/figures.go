@@ -93,7 +93,7 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.TokensOff += row.TokensOff
 	t.Tokens += row.Tokens
 	t.Usage = t.Usage.Add(row.Usage)
-	if row.Agent == "" && row.Usage.Prompt() > 0 && row.Time.After(t.Newest.Time) {
+	if row.Agent == "" && row.Usage.Prompt() > 0 && row.Time.After(t.Newest.Time) && (row.Conversation != t.Newest.Conversation || !row.Beside(&t.Newest)) {
 		t.Newest = *row
 	}
 }

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -99,5 +100,36 @@ func TestTotalsOfOwnErrors(t *testing.T) {
 	r.close()
 	if got := r.proxy.Totals(); got.Requests != 2 || got.Errors != 2 || got.Refused != 3 || !strings.HasSuffix(got.Why, "start stet with this host allowed") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// LIVE-2: what the next request of a conversation costs goes by its own newest request, and not by one for a title that a small model answered after it.
+func TestNewestIsNotBeside(t *testing.T) {
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		prompt := 100_000
+		if strings.Contains(string(body), "haiku") {
+			prompt = 500
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":9}}`, prompt)
+	})
+	r := newRig(t, up)
+	const title = `{"model":"claude-haiku-4-5","max_tokens":9,"messages":[{"role":"user","content":"find a title"}]}`
+	for i, body := range []string{newTurn, title} {
+		if status, answer := r.post("/v1/messages", body, "X-Claude-Code-Session-Id", "s"); status != 200 {
+			t.Fatal(status, answer)
+		}
+		r.counted(i + 1)
+	}
+	if newest := r.proxy.Totals().Newest; newest.Model != "claude-opus-5-5" || newest.Usage.Input != 100_000 {
+		t.Errorf("%+v", newest)
+	}
+	if status, _ := r.post("/v1/messages", title, "X-Claude-Code-Session-Id", "another"); status != 200 {
+		t.Fatal(status)
+	}
+	r.counted(3)
+	if newest := r.proxy.Totals().Newest; newest.Conversation != "another" {
+		t.Errorf("%+v", newest)
 	}
 }

@@ -124,14 +124,16 @@ func (h *Handler) requests(r *http.Request) (any, error) {
 	for i, row := range rows {
 		all[i] = h.request(row, of[row.ID])
 	}
-	for i, row := range slices.Backward(rows) {
-		if row.Agent != "" || row.Usage.Prompt() == 0 || h.Next == nil {
-			continue
+	newest := -1
+	for i := range slices.Backward(rows) {
+		if r := &rows[i]; r.Agent == "" && r.Usage.Prompt() > 0 && (newest < 0 || rows[newest].Beside(r)) {
+			newest = i
 		}
-		if until, within, after, known := h.Next(row); known {
-			all[i].Next = &Next{until, within, after}
+	}
+	if newest >= 0 && h.Next != nil {
+		if until, within, after, known := h.Next(rows[newest]); known {
+			all[newest].Next = &Next{until, within, after}
 		}
-		break
 	}
 	return all, nil
 }

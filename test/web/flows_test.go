@@ -22,7 +22,7 @@ func TestViews(t *testing.T) {
 
 // The views are readable in light and dark, fit on every screen, and need no mouse.
 func TestLook(t *testing.T) {
-	for _, name := range []string{"light", "dark", "lightPhone", "darkPhone", "fits", "keyboard"} {
+	for _, name := range []string{"light", "dark", "lightPhone", "darkPhone", "money", "fits", "keyboard"} {
 		t.Run(name, func(t *testing.T) { flow(t, "look", name) })
 	}
 }

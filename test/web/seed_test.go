@@ -140,6 +140,8 @@ func (names seeded) requests() record.Batch {
 	}
 	b.Notes = []record.Note{
 		{Kind: record.NoteMeter, Key: "a", Text: `{"provider":"anthropic","limit":"5h","used":0.42}`, Time: now},
+		{Kind: record.NoteMeter, Key: "b", Text: `{"provider":"anthropic","limit":"5h","used":0.07,"reset":"` + now.Add(time.Hour).Format(time.RFC3339) + `"}`, Time: now}, // of another account
+		{Kind: record.NoteMeter, Key: "c", Text: `{"provider":"codex","limit":"a-long-name-of-a-limit-of-models-that-cost-more-primary 7d","used":1.02,"reset":"` + now.Add(-time.Hour).Format(time.RFC3339) + `"}`, Time: now},
 		{Kind: record.NoteCap, Key: "day", Text: `{"scope":"day","limit":"$5.00","spent":"$4.20","share":0.84,"over":"$0.10","refused":2}`, Time: now},
 	}
 	return b

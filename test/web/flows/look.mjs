@@ -14,7 +14,11 @@ async function go(page, name) {
 
 /** there waits until a view shows its content. */
 const there = {
-  Savings: (page) => page.locator('canvas').nth(2).waitFor(),
+  Savings: async (page) => {
+    await page.locator('canvas').nth(2).waitFor()
+    await page.getByText('used by the whole account').first().waitFor()
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+  },
   Files: (page) => page.getByRole('cell', { name: 'as it was seen' }).first().waitFor(),
   Audit: (page) => page.getByRole('rowheader').first().waitFor(),
   Settings: (page) => page.getByText('Logged in as').waitFor(),
@@ -74,6 +78,7 @@ async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
   await check('a session')
   await page.goto(`${rig.base}/#/sessions/${encodeURIComponent('~' + short.timeline)}`)
   await page.getByText('4 texts left out').first().click()
+  await page.getByText(/The prompt cache .* next request costs about /).waitFor()
   await check('a timeline')
   for (const name of ['Savings', 'Settings']) {
     await go(page, name)
@@ -86,6 +91,31 @@ export const light = (t) => accessible('light', {}, t)
 export const dark = (t) => accessible('dark', {}, t)
 export const lightPhone = (t) => accessible('light', phone, t)
 export const darkPhone = (t) => accessible('dark', smallPhone, t)
+
+/** What costs money is accessible in each theme on each phone: the meters, the limits, what runs with its button, and when a cache ends. */
+export async function money({ rig, enter, assert, axe }) {
+  await rig.seed()
+  for (const colorScheme of ['light', 'dark']) {
+    for (const size of [phone, smallPhone]) {
+      const page = await enter('desk', { colorScheme, ...size })
+      const check = async (what) => {
+        assert.deepEqual(await axe(page), [], `${what}, ${colorScheme}, ${size.viewport.width} px`)
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is wider than ${size.viewport.width} px`)
+      }
+      await go(page, 'Savings')
+      await there.Savings(page)
+      await check('savings')
+      await page.getByRole('button', { name: 'Stop' }).click()
+      await page.getByRole('button', { name: 'Let it go on' }).waitFor()
+      await check('stopped')
+      await page.getByRole('button', { name: 'Let it go on' }).click()
+      await page.getByRole('button', { name: 'Stop' }).waitFor()
+      await page.goto(`${rig.base}/#/sessions/${encodeURIComponent('~' + short.timeline)}`)
+      await page.getByText(/The prompt cache .* next request costs about /).waitFor()
+      await check('a timeline')
+    }
+  }
+}
 
 /** With short and long names, no view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off. */
 export async function fits({ rig, enter, assert }) {

@@ -47,14 +47,24 @@ func NextRequest(r record.Request, c *prices.Catalog) (Warm, bool) {
 
 // NextRequests returns what follows the newest request of each conversation, of sub-agents apart. The conversation that was used last is first.
 func NextRequests(rows []record.Request, c *prices.Catalog) []Warm {
-	all := []Warm{}
-	seen := map[string]bool{}
-	for _, r := range slices.Backward(rows) {
-		if r.Agent != "" || r.Usage.Prompt() == 0 || seen[r.Conversation] {
+	var order []string
+	newest := map[string]*record.Request{}
+	for i := range slices.Backward(rows) {
+		r := &rows[i]
+		if r.Agent != "" || r.Usage.Prompt() == 0 {
 			continue
 		}
-		seen[r.Conversation] = true
-		if w, ok := NextRequest(r, c); ok {
+		last := newest[r.Conversation]
+		if last == nil {
+			order = append(order, r.Conversation)
+		}
+		if last == nil || last.Beside(r) {
+			newest[r.Conversation] = r
+		}
+	}
+	all := []Warm{}
+	for _, conversation := range order {
+		if w, ok := NextRequest(*newest[conversation], c); ok {
 			all = append(all, w)
 		}
 	}

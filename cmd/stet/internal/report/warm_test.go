@@ -56,4 +56,13 @@ func TestNextRequest(t *testing.T) {
 	if all := NextRequests([]record.Request{small, r, sub}, c); len(all) != 1 || all[0].After < 1 {
 		t.Errorf("one conversation: %+v", all)
 	}
+	beside := small
+	beside.Model = "claude-haiku-4-5"
+	if all := NextRequests([]record.Request{r, beside}, c); len(all) != 1 || all[0].Model != r.Model || !near(all[0].After, 190_000*10/1e6) {
+		t.Errorf("with a small model beside it: %+v", all)
+	}
+	beside.Cache.Gap = time.Minute // a person has chosen it
+	if all := NextRequests([]record.Request{r, beside}, c); len(all) != 1 || all[0].Model != beside.Model {
+		t.Errorf("with another model: %+v", all)
+	}
 }
