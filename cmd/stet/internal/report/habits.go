@@ -24,6 +24,7 @@ type Habits struct {
 	prices       *prices.Catalog
 	since, until time.Time // requests of other times are left out; zero: open
 	recorded     map[string]bool
+	counted      map[[3]int]bool // the requests of recordings: the tokens of the prompt, those that were read from the cache, and those of the answer
 	live         map[asker]*chain
 	tools        map[uint64][]record.OfferedTool
 	calls        map[asker][]string
@@ -33,7 +34,7 @@ type Habits struct {
 // NewHabits returns sums of nothing, for requests of a time.
 func NewHabits(c *prices.Catalog, since, until time.Time) *Habits {
 	return &Habits{
-		Habits: []Habit{}, prices: c, since: since, until: until, recorded: map[string]bool{}, live: map[asker]*chain{},
+		Habits: []Habit{}, prices: c, since: since, until: until, recorded: map[string]bool{}, counted: map[[3]int]bool{}, live: map[asker]*chain{},
 		tools: map[uint64][]record.OfferedTool{}, calls: map[asker][]string{}, used: map[[2]string]bool{},
 	}
 }
@@ -92,6 +93,7 @@ func (h *Habits) AddRecording(s *transcript.Session, path string) {
 	counted, title := 0, ""
 	for _, e := range accountOf(s, h.prices) {
 		h.recorded[s.ID] = true
+		h.counted[sizesOf(e.Usage)] = true
 		if e.Time.Before(h.since) || !h.until.IsZero() && !e.Time.Before(h.until) {
 			continue
 		}
@@ -105,14 +107,16 @@ func (h *Habits) AddRecording(s *transcript.Session, path string) {
 	}
 }
 
+func sizesOf(u llm.Usage) [3]int { return [3]int{u.Prompt(), u.CacheRead, u.Output} }
+
 // AddRequest adds a request that the proxy recorded. Requests come in the order of time. An agent's own file says the same of a session, and
-// more, so that one counts if both are there.
+// more, so that one counts if both are there. Some agents name no session in their requests: those are known by their tokens.
 func (h *Habits) AddRequest(r *record.Request) {
 	who := asker{r.Conversation, r.Agent}
 	for _, tool := range h.calls[who] {
 		h.used[[2]string{r.Client, tool}] = true
 	}
-	if h.recorded[r.Conversation] || r.API == record.CountTokens || r.Usage.Prompt() == 0 {
+	if h.recorded[r.Conversation] || r.API == record.CountTokens || r.Usage.Prompt() == 0 || h.counted[sizesOf(r.Usage)] {
 		return
 	}
 	c := h.live[who]

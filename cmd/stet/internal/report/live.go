@@ -33,6 +33,7 @@ type Live struct {
 type Holdout struct {
 	Treated     Group        `json:"treated"`
 	HeldOut     Group        `json:"held_out"`
+	Outside     int          `json:"outside"` // conversations with usage that are in no group
 	Differences []Difference `json:"differences"`
 }
 
@@ -51,7 +52,7 @@ type LiveSums struct {
 	live    Live
 	prices  *prices.Catalog
 	chains  record.Chains
-	trees   map[uint64]bool // the conversations that have usage
+	trees   map[uint64]bool // the conversations that have usage; true: it is in a group of the holdout
 	treated units
 	held    units
 }
@@ -83,7 +84,7 @@ func (l *LiveSums) Add(r *record.Request) {
 			out.First = r.Time
 		}
 		out.Last = r.Time
-		l.trees[tree] = true
+		l.trees[tree] = r.Holdout != ""
 		if r.Cut {
 			out.Cut++
 		}
@@ -103,7 +104,12 @@ func (l *LiveSums) Live(meters []record.Meter, caps []record.Cap) Live {
 	out := l.live
 	out.Conversations = len(l.trees)
 	if treated, held := l.treated.all(), l.held.all(); len(treated)+len(held) > 0 {
-		out.Holdout = &Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
+		out.Holdout = &Holdout{groupOf(treated), groupOf(held), 0, differences(treated, held)}
+		for _, grouped := range l.trees {
+			if !grouped {
+				out.Holdout.Outside++
+			}
+		}
 	}
 	out.Meters, out.Caps = meters, caps
 	return out
@@ -161,6 +167,9 @@ func (h *Holdout) print(w io.Writer) {
 	}
 	if min(t, o) < fewest {
 		fmt.Fprintf(w, "too few conversations to compare: both groups need %d\n", fewest)
+	}
+	if h.Outside > 0 {
+		fmt.Fprintf(w, "in no group: %s that the agent does not name, or that began without a holdout\n", Count(h.Outside, "conversation"))
 	}
 	if n := h.Treated.Unpriced + h.HeldOut.Unpriced; n > 0 {
 		fmt.Fprintf(w, "not in the cost: %s without a known price\n", Count(n, "request"))

@@ -124,7 +124,7 @@ func TestDifferencesOfFew(t *testing.T) {
 	for _, n := range []int{0, 3, 10, 30, 60} {
 		treated, held := traffic(rand.New(rand.NewPCG(1, 1)), n, usual, -0.9)
 		held = held[:min(len(held), fewest-1)]
-		h := Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
+		h := Holdout{groupOf(treated), groupOf(held), 0, differences(treated, held)}
 		for _, d := range h.Differences {
 			if d.Distinguishable || d.Low != 0 || d.High != 0 || d.Change != 0 {
 				t.Errorf("%d: %+v", n, d)
@@ -317,7 +317,7 @@ func TestLive(t *testing.T) {
 		"51 conversations, 76 requests through stet", "saved $7.50: $27.38 were charged, $34.87 without stet", "for 1,000 tokens of output: saved $0.1000, charged $0.37",
 		"not in it: 1 request of a model whose price is not known", "errors in 100 requests                     33.3          0.0  +33.33 [+33.33, +33.33]",
 		"subscription, anthropic, limit 5h: 42 % used by the whole account, until 2026-11-20",
-		"limit of $5.00 for a day: $6.20 spent, $1.20 of it by a loop of tools after the limit was reached, 2 requests refused",
+		"in no group: 1 conversation that the agent does not name", "limit of $5.00 for a day: $6.20 spent, $1.20 of it by a loop of tools after the limit was reached, 2 requests refused",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
