@@ -1,8 +1,6 @@
 package record
 
-import (
-	"time"
-)
+import "time"
 
 // SentForm says how messages of a request were changed on their way to the provider. A later request that continues it is
 // sent in the same form. A form never changes: its ID is a hash of its content.

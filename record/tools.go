@@ -1,8 +1,6 @@
 package record
 
-import (
-	"time"
-)
+import "time"
 
 // ToolSet says which tools a request offers to the model. Many requests offer the same tools.
 type ToolSet struct {

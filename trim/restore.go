@@ -1,8 +1,6 @@
 package trim
 
-import (
-	"github.com/stet-dev/stet/llm"
-)
+import "github.com/stet-dev/stet/llm"
 
 // goneFrom is how many times more than its sources hold a pointer must stand for, so that its text is certainly gone. Sources may show lines
 // without the numbers that the text has.

@@ -178,7 +178,8 @@ func TestSavingsShapes(t *testing.T) {
 		// 3 × 0.525: a resumed and a forked session repeat the first answer with its ids
 		{"resumed and forked", files{"1.jsonl": claude("s").answer("1", opus, mil), "2.jsonl": claude("t").answer("1", opus, mil).answer("2", opus, mil), "3.jsonl": claude("v").answer("1", opus, mil).answer("3", opus, mil)}, 3, 1.575},
 		// 0.525 + 0.3 + 0.025: two lines are of one answer, and one id of the provider with another size is another answer
-		{"no ids of requests", files{"s.jsonl": text(strings.ReplaceAll(claude("s").answer("1", opus, mil).answer("1", opus, mil).answer("1", opus, `"input_tokens":60000,"output_tokens":1000`).String(), `"requestId":"req_1",`, ""))}, 2, 0.85},
+		{"no ids of requests", files{"s.jsonl": text(strings.NewReplacer(`"requestId":"req_1",`, "", `"uuid":"s-2","parentUuid":"s-u"`, `"uuid":"s-2","parentUuid":"s-1"`).
+			Replace(claude("s").answer("1", opus, mil).answer("1", opus, mil).answer("1", opus, `"input_tokens":60000,"output_tokens":1000`).String()))}, 2, 0.85},
 		// the price of a model that is not known is no sum, that of the others is
 		{"a model whose price is not known", files{"s.jsonl": claude("s").answer("1", opus, mil).answer("2", "my-own-model", mil)}, 2, 0.525},
 

@@ -77,7 +77,7 @@ type caps struct {
 	noWait time.Time          // until then no request waits until what was written is stored
 	told   map[string]bool    // what was told to a person
 	notes  map[string]*record.Cap
-	over   map[string]Amount // what loops have spent since a cap was reached
+	over   map[string]Amount // what the loops of a note have spent since its cap was reached
 }
 
 // counted is a row in the sums: when it was last counted or read, and its tree.
@@ -144,7 +144,7 @@ func (c *caps) check(ctx context.Context, x *exchange, turn bool) string {
 			x.over = true // this loop goes on to its end
 			continue
 		}
-		c.note(s, row, func(n *record.Cap) { n.Refused++ })
+		c.note(s, row, func(n *record.Cap, _ string) { n.Refused++ })
 		return fmt.Sprintf("%s spent %s; the limit is %s (limits.%s in stet's configuration). %s", map[string]string{
 			"conversation": "this conversation has", "tree": "this conversation with its sub-agents has", scopeDay: "today's requests have",
 		}[s.name], c.sums[s.key].in(s.limit), s.limit.in(s.limit), s.name, map[string]string{
@@ -174,11 +174,10 @@ func (c *caps) spent(x *exchange) {
 		if share < nearly {
 			continue
 		}
-		c.note(s, row, func(n *record.Cap) {
+		c.note(s, row, func(n *record.Cap, key string) {
 			if x.over && share >= 1 {
-				loop := s.key + "\x00" + row.Conversation + "\x00" + row.Agent
-				c.over[loop] = c.over[loop].plus(cost)
-				n.Over = c.over[loop].in(s.limit)
+				c.over[key] = c.over[key].plus(cost)
+				n.Over = c.over[key].in(s.limit)
 			}
 		})
 	}
@@ -374,7 +373,7 @@ func (c *caps) addRows(rows []record.Request, day bool) {
 }
 
 // note changes what is said of a cap, tells a person the first time that it is nearly and fully spent, and stores it for the page.
-func (c *caps) note(s scope, row *record.Request, change func(*record.Cap)) {
+func (c *caps) note(s scope, row *record.Request, change func(n *record.Cap, key string)) {
 	key := s.key
 	if s.name == scopeDay { // the loop of each conversation is shown
 		key += "\x00" + row.Conversation + "\x00" + row.Agent
@@ -388,7 +387,7 @@ func (c *caps) note(s scope, row *record.Request, change func(*record.Cap)) {
 	}
 	spent := c.sums[s.key]
 	n.Spent, n.Share = spent.in(s.limit), spent.of(s.limit)
-	change(n)
+	change(n, key)
 	state, level := "nearly", slog.LevelInfo
 	if n.Share >= 1 {
 		state, level = "fully", slog.LevelWarn

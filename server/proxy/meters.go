@@ -39,8 +39,7 @@ func (m *meters) hear(to endpoint, asked, h http.Header) {
 			continue
 		}
 		if limit, ok := between(lower, "anthropic-ratelimit-unified-", "-utilization"); ok {
-			reset := h.Get(name[:len(name)-len("-utilization")] + "-Reset")
-			m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: resetAt(reset)})
+			m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: resetAt(h.Get("anthropic-ratelimit-unified-" + limit + "-reset"))})
 		}
 		if family, ok := between(lower, "x-", "-used-percent"); ok {
 			base := name[:len(name)-len("-used-percent")]
@@ -54,22 +53,18 @@ func (m *meters) hear(to endpoint, asked, h http.Header) {
 func (m *meters) event(to endpoint, asked http.Header, text []byte) {
 	var e struct {
 		Limits map[string]json.RawMessage `json:"rate_limits"`
-		Family any                        `json:"metered_limit_name"`
+		Family string                     `json:"metered_limit_name"`
 	}
 	if json.Unmarshal(text, &e) != nil {
 		return
 	}
-	family, _ := e.Family.(string)
-	family = strings.ReplaceAll(cmp.Or(family, "codex"), "_", "-")
+	family := strings.ReplaceAll(cmp.Or(e.Family, "codex"), "_", "-")
 	for _, name := range []string{"primary", "secondary"} {
 		var limit map[string]any
-		if json.Unmarshal(e.Limits[name], &limit) != nil {
-			continue
-		}
-		used, known := limit["used_percent"].(float64)
-		minutes, _ := limit["window_minutes"].(float64)
-		reset, _ := limit["reset_at"].(float64)
-		if known {
+		_ = json.Unmarshal(e.Limits[name], &limit) // nothing, if it is no object
+		if used, known := limit["used_percent"].(float64); known {
+			minutes, _ := limit["window_minutes"].(float64)
+			reset, _ := limit["reset_at"].(float64)
 			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family+"-"+name, int(minutes)), Used: used / 100, Reset: resetAt(fmt.Sprintf("%.0f", reset))})
 		}
 	}

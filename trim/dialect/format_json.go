@@ -1,8 +1,6 @@
 package dialect
 
-import (
-	"strings"
-)
+import "strings"
 
 // Results that are JSON: of Cline, and of stet's own tools.
 

@@ -1,8 +1,6 @@
 package dialect
 
-import (
-	"strings"
-)
+import "strings"
 
 // Lines in a result, with numbers before them or without, and what they say of their file.
 

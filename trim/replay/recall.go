@@ -1,8 +1,6 @@
 package replay
 
-import (
-	"github.com/stet-dev/stet/trim/replay/check"
-)
+import "github.com/stet-dev/stet/trim/replay/check"
 
 // charge prices the requests of a session with the calls by which the agent would have asked for texts again that
 // were left out. From the first of these calls on it sends the requests once more, by a sender of its own.

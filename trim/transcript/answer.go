@@ -147,9 +147,7 @@ func (a *Answer) setKey(before [16]byte, newIDs bool) [16]byte {
 }
 
 // Fuller reports whether a is of a fuller snapshot than b.
-func Fuller(a, b llm.Usage) bool {
-	return a.Total() > b.Total() || a.Total() == b.Total() && a.WebSearches > b.WebSearches
-}
+func Fuller(a, b llm.Usage) bool { return a.Total()+a.WebSearches > b.Total()+b.WebSearches }
 
 // hashOf returns a hash of values. The values must marshal as JSON.
 func hashOf(values ...any) (h [16]byte) {

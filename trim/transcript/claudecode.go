@@ -191,6 +191,7 @@ func (g *claudeConversation) answerKey(r *claudeRecord) string {
 		return r.id + "\n" + r.request
 	}
 	if at, ok := g.index[r.parent]; ok && g.records[at].id == r.id {
+		r.time = g.records[at].time // all lines of an answer are billed as one
 		return g.records[at].key
 	}
 	return fmt.Sprint(r.id, "\n", r.usage.Input, r.usage.CacheRead, r.usage.CacheWrite)
@@ -287,8 +288,7 @@ func (g *claudeConversation) sidechains() []*Session {
 		s := *g.session
 		s.Parent = s.ID
 		s.ID += "/" + strconv.Itoa(len(all)+1)
-		root := i
-		g.build(&s, &root)
+		g.build(&s, &i)
 		all = append(all, &s)
 	}
 	return all
@@ -322,18 +322,10 @@ func (g *claudeConversation) build(s *Session, only *int) {
 			g.branch(s, root, leaf[root])
 		}
 	}
-	first := map[string]time.Time{} // by answerKey: the lines of an answer are one
 	for _, i := range all {
-		r := &g.records[i]
-		if r.used {
-			continue
+		if r := &g.records[i]; !r.used {
+			s.charge(Left, r.answer())
 		}
-		a := r.answer()
-		if t, ok := first[r.key]; ok && r.id != "" {
-			a.Time = t
-		}
-		first[r.key] = a.Time
-		s.charge(Left, a)
 	}
 }
 

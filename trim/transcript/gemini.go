@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -90,21 +91,18 @@ func readGemini(src *File) ([]*Session, error) {
 		}
 		switch {
 		case l.RewindTo != "":
-			for i, id := range order {
-				if id == l.RewindTo {
-					for _, gone := range order[i:] {
-						left := &Session{}
-						m := messages[gone]
-						left.geminiMessage(&m)
-						for _, m := range left.Messages {
-							s.charge(Left, m)
-						}
-						s.Answers = append(s.Answers, left.Answers...)
-						delete(messages, gone)
+			if i := slices.Index(order, l.RewindTo); i >= 0 {
+				for _, gone := range order[i:] {
+					left := &Session{}
+					m := messages[gone]
+					left.geminiMessage(&m)
+					for _, m := range left.Messages {
+						s.charge(Left, m)
 					}
-					order = order[:i]
-					break
+					s.Answers = append(s.Answers, left.Answers...)
+					delete(messages, gone)
 				}
+				order = order[:i]
 			}
 		case l.ID != "":
 			put(l.geminiMessage)

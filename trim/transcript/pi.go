@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,14 +90,11 @@ func readPi(src *File) ([]*Session, error) {
 		}
 		s.start()
 		s.add(e.message)
-		for k, old := range branch[:i] {
-			if old.id == e.firstKept {
-				for _, kept := range branch[k:i] {
-					if !kept.start {
-						s.carry(kept.message)
-					}
+		if k := slices.IndexFunc(branch[:i], func(old entry) bool { return old.id == e.firstKept }); k >= 0 {
+			for _, kept := range branch[k:i] {
+				if !kept.start {
+					s.carry(kept.message)
 				}
-				break
 			}
 		}
 	}

@@ -102,8 +102,8 @@ export async function savings({ rig, enter, assert }) {
   assert.equal(await page.getByRole('img').count(), 3)
   await page.getByRole('rowheader', { name: 'example-agent' }).last().waitFor()
   await page.getByText('anthropic, 5h: 42 % used by the whole account').waitFor()
-  await page.getByText(/anthropic, 5h: 7 % used by the whole account, until /).waitFor() // another account
-  await page.getByText(/primary 7d: 102 % used by the whole account, but it began anew at /).waitFor()
+  await page.getByText(/anthropic, 5h:\s+7 % used by the whole account, until /).waitFor() // another account
+  await page.getByText(/primary 7d:\s+102 % used by the whole account, but it began anew at /).waitFor()
   await page.getByText('$5.00 for a day: $4.20 spent').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByRole('button', { name: 'Let it go on' }).click()

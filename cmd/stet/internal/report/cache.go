@@ -202,9 +202,17 @@ func (s *cacheSession) print(w io.Writer, width int) {
 	}
 	rows := [][]string{{"#", "sent", "read", "written", "plain", "cost", "lost", "broke at"}}
 	for _, r := range s.Requests {
-		row := []string{strconv.Itoa(r.Number), clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost), "", ""}
+		sent := ""
+		if !r.Time.IsZero() {
+			sent = r.Time.Format("01-02 15:04:05")
+		}
+		row := []string{strconv.Itoa(r.Number), sent, Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost), "", ""}
 		if r.Lost > 0 {
-			row[6], row[7] = Grouped(r.Lost), r.where()+", +"+dollars(r.Extra)+fewer(r.Fewer)
+			where := r.Broke
+			if r.Message != nil {
+				where = fmt.Sprintf("%s %d", where, *r.Message)
+			}
+			row[6], row[7] = Grouped(r.Lost), where+", +"+dollars(r.Extra)+fewer(r.Fewer)
 		}
 		rows = append(rows, row)
 	}
@@ -213,14 +221,6 @@ func (s *cacheSession) print(w io.Writer, width int) {
 	for _, u := range s.Unread {
 		fmt.Fprintf(w, "reads by %s: stet does not know the form of %s of %s\n", u.Tool, Grouped(u.Unread), Count(u.Reads, "result"))
 	}
-}
-
-// where returns where the prefix broke.
-func (r *cacheRequest) where() string {
-	if r.Message == nil {
-		return r.Broke
-	}
-	return fmt.Sprintf("%s %d", r.Broke, *r.Message)
 }
 
 func (t *cacheTotals) print(w io.Writer) {
@@ -328,12 +328,4 @@ func askedOf(r *record.Request, left int, known bool) replay.BilledRequest {
 		a.Part = partDropped
 	}
 	return a
-}
-
-// clock returns the time of a request as text.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format("01-02 15:04:05")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
@@ -100,7 +101,7 @@ func (h *Habits) AddRecording(s *transcript.Session, path string) {
 		if counted++; counted == 1 {
 			title, _ = replay.TitlesOf(s)
 		}
-		h.entry(&e, Example{Session: s.ID, Open: "stet cache " + quoted(path), Title: title})
+		h.entry(&e, Example{Session: s.ID, Open: "stet cache " + agents.ShellWord(path), Title: title})
 	}
 	if counted > 0 {
 		h.Sessions++
@@ -129,7 +130,7 @@ func (h *Habits) AddRequest(r *record.Request) {
 	if !h.since.IsZero() {
 		e.Number = 0 // the command counts from the first request
 	}
-	h.entry(&e, Example{Session: r.Conversation, Open: "stet cache --live --last 0 " + quoted(r.Conversation)})
+	h.entry(&e, Example{Session: r.Conversation, Open: "stet cache --live --last 0 " + agents.ShellWord(r.Conversation)})
 }
 
 // entry adds what a request has cost because of a habit. at says which session it is of.
@@ -144,14 +145,6 @@ func (h *Habits) entry(e *replay.Entry, at Example) {
 	}
 	at.Request, at.Time, at.USD = e.Number, e.Time, e.Extra
 	h.add(name, says, at)
-}
-
-// quoted is a word for a shell.
-func quoted(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:") == "" && word != "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // add adds a request to a habit.
@@ -202,7 +195,7 @@ func (h *Habits) AddTools(r *record.Request) {
 	m, _ := h.prices.Lookup(r.Model)
 	if _, cost, known := m.Bill(without(r.Usage, tokens), r.Usage); known && cost > 0 {
 		h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration; --json names them all",
-			Example{r.Conversation, "stet cache --live " + quoted(r.Conversation), strings.Join(names, ", "), 0, r.Time, cost})
+			Example{r.Conversation, "stet cache --live " + agents.ShellWord(r.Conversation), strings.Join(names, ", "), 0, r.Time, cost})
 	}
 }
 
@@ -222,7 +215,7 @@ func (h *Habits) Print(w io.Writer) {
 	if len(h.Habits) == 0 {
 		fmt.Fprintln(w, "no cold resumes, model switches, changing system texts or unused tools that cost anything")
 	}
-	for _, habit := range h.sorted() {
+	for _, habit := range slices.SortedStableFunc(slices.Values(h.Habits), func(a, b Habit) int { return cmp.Compare(b.USD, a.USD) }) {
 		fmt.Fprintf(w, "\n%s: %s in %s\n", Bold(habit.Name), inDollars(habit.USD), Count(habit.Count, "request"))
 		fmt.Fprintf(w, "  %s\n", habit.Advice)
 		for _, e := range habit.Examples {
@@ -236,16 +229,10 @@ func (h *Habits) Print(w io.Writer) {
 	fmt.Fprintln(w, Faint("\nAt list prices. Nothing is added to prompts; these are habits of people and agents."))
 }
 
-func (h *Habits) sorted() []Habit {
-	return slices.SortedStableFunc(slices.Values(h.Habits), func(a, b Habit) int { return cmp.Compare(b.USD, a.USD) })
-}
-
 // printAdvice writes what stops each kind of break.
 func printAdvice(w io.Writer, breaks []cacheBreak) {
-	said := map[string]bool{}
 	for _, b := range breaks {
-		if text := advice[replay.Part(b.Broke)]; text != "" && !said[b.Broke] {
-			said[b.Broke] = true
+		if text := advice[replay.Part(b.Broke)]; text != "" {
 			fmt.Fprintln(w, Faint(fmt.Sprintf("%s: %s", b.Broke, text)))
 		}
 	}

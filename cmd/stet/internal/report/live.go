@@ -204,12 +204,10 @@ func (d *Difference) says(enough bool) string {
 func PrintMeters(w io.Writer, all []record.Meter, now time.Time) {
 	for _, m := range all {
 		reset := ""
-		switch {
-		case m.Reset.IsZero():
-		case m.Reset.Before(now):
-			reset = ", but it began anew at " + m.Reset.Local().Format("2006-01-02 15:04")
-		default:
-			reset = ", until " + m.Reset.Local().Format("2006-01-02 15:04")
+		if at := m.Reset.Local().Format("2006-01-02 15:04"); m.Reset.After(now) {
+			reset = ", until " + at
+		} else if !m.Reset.IsZero() {
+			reset = ", but it began anew at " + at
 		}
 		fmt.Fprintf(w, "subscription, %s, limit %s: %.0f %% used by the whole account%s\n", m.Provider, OneLine(m.Limit), 100*m.Used, reset)
 	}
