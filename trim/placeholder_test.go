@@ -76,6 +76,14 @@ func TestNoPointers(t *testing.T) {
 	}
 }
 
+// A placeholder shows no command that would do something else: a backslash is not another character.
+func TestCommandWithBackslash(t *testing.T) {
+	text := wording{}.command(&dialect.Action{Op: dialect.Shell, Command: `grep -A 10 'invalidate\(\)' tui.ts`})
+	if !strings.Contains(text, "grep -A 10 'invalidate…(…)' tui.ts") {
+		t.Error(text)
+	}
+}
+
 // One text contains two pointers, one of each form.
 func TestPointersOfBothForms(t *testing.T) {
 	for _, end := range []string{"\n", escapedBreak} {
