@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,10 @@ func startOnTerminal(t *testing.T, dir string, env, args []string) *onTerminal {
 	x := &onTerminal{cmd: exec.Command(args[0], args[1:]...), master: master, done: make(chan struct{})}
 	x.cmd.Dir, x.cmd.Env, x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = dir, env, side, side, side
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	// These tests may run where a hangup is ignored (nohup). A program would inherit that, but not from one that receives the signal.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	if err := x.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
