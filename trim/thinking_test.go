@@ -118,6 +118,8 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		return st
 	}
 	working := append(turns(4, 10), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: "hm"}, {Kind: llm.ToolCall, CallID: "c", Name: "Bash", Args: "{}"}}})
+	stuck := turns(5, 10)
+	stuck[3].Parts = stuck[3].Parts[:1] // nothing else is in the message, so its thinking stays
 	for _, test := range []struct {
 		config   Config
 		messages []llm.Message
@@ -127,6 +129,7 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		{Config{BillsThinking: true, ChecksThinking: true}, turns(5, 10), []int{1, 3, 5, 7}},
 		{Config{BillsThinking: true}, working, []int{1, 3, 5, 7}},
 		{Config{BillsThinking: true}, turns(1, 10), nil},
+		{Config{BillsThinking: true}, stuck, []int{1}}, // none leaves behind a block that stays: there would be a gap
 		{Config{BillsThinking: true, Policy: Lossless}, turns(5, 10), nil},
 		{Config{}, turns(5, 10), nil},
 	} {
