@@ -12,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"
@@ -58,13 +59,10 @@ func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writ
 
 // whatFailed returns the error in a result's text.
 func whatFailed(r tool.Result) string {
-	var said struct {
-		Error string `json:"error"`
+	if said := tool.Complaint(r.Text); said != "" {
+		return invisible.Escape(said, nil)
 	}
-	if json.Unmarshal([]byte(r.Text), &said) != nil || said.Error == "" {
-		return string(r.Code)
-	}
-	return workspace.Quote(said.Error)
+	return string(r.Code)
 }
 
 // rollBack undoes a session's writes, file by file, for policy. Each undo is recorded like a person's undo. A write that cannot be
