@@ -13,6 +13,7 @@ package record
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -80,6 +81,27 @@ func (r *Request) Tree() string { return cmp.Or(r.Root, r.Conversation) }
 // another model. Agents ask small models for titles and the like.
 func (r *Request) Beside(earlier *Request) bool {
 	return r.Cache.Gap == 0 && r.Model != earlier.Model && r.Usage.Prompt() < earlier.Usage.Prompt()
+}
+
+// Newest returns the newest request with usage of each conversation, for requests in the order of time. Those of sub-agents, and those beside
+// the conversation, do not count. The conversation that was used last is first.
+func Newest(requests []Request) (all []*Request) {
+	at := map[string]int{}
+	for i := range slices.Backward(requests) {
+		r := &requests[i]
+		if r.Agent != "" || r.Usage.Prompt() == 0 {
+			continue
+		}
+		k, known := at[r.Conversation]
+		switch {
+		case !known:
+			at[r.Conversation] = len(all)
+			all = append(all, r)
+		case all[k].Beside(r):
+			all[k] = r
+		}
+	}
+	return all
 }
 
 // Cache is what is known about the provider's prompt cache at a request.

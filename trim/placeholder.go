@@ -83,16 +83,21 @@ func (w wording) older(paths []string, lines string, dir bool) string {
 }
 
 // command is the placeholder of the output of an old command. It does not say of a command that may
-// change something that it can be run again. With a slash for each backslash it would be another command.
+// change something that it can be run again.
 func (w wording) command(a *dialect.Action) string {
 	again, zh := " Run it again if needed.]", " 如有需要请重新运行。]"
 	if !a.Repeatable() {
 		again, zh = " Run again, it may change something, or print something else.]", " 再次运行可能会更改内容，或输出不同的结果。]"
 	}
 	if w.language == "zh" {
-		return mark + "较早的命令输出已省略: " + plain(strings.ReplaceAll(a.Command, `\`, "…"), 80) + zh
+		return mark + "较早的命令输出已省略: " + shownCommand(a, 80) + zh
 	}
-	return mark + "output of an older command left out: " + plain(strings.ReplaceAll(a.Command, `\`, "…"), 80) + again
+	return mark + "output of an older command left out: " + shownCommand(a, 80) + again
+}
+
+// shownCommand is a command in a placeholder. A backslash is shown as "…": with the slash that plain has for it, it would be another command.
+func shownCommand(a *dialect.Action, most int) string {
+	return plain(strings.ReplaceAll(a.Command, `\`, "…"), most)
 }
 
 // output is the placeholder of what an old command, search or the like printed.
@@ -104,7 +109,7 @@ func (w wording) output(a *dialect.Action) string {
 	if a.Op == dialect.Agent {
 		again = " Called again, it does all of its work again, and may change something.]"
 	}
-	return mark + "an older result, left out: " + plain(strings.ReplaceAll(a.Command, `\`, "…"), 160) + again
+	return mark + "an older result, left out: " + shownCommand(a, 160) + again
 }
 
 // idlePlaceholder is the placeholder of an old read of files that were not touched

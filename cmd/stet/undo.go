@@ -27,7 +27,7 @@ import (
 type undoCommand struct {
 	command
 	yes, last, preview bool
-	agree              string // says how to agree where nobody can be asked
+	agree              string // what a person is told to do instead, if this is no terminal
 
 	person string          // who undoes; "": who runs this program
 	page   bool            // the person is at the page, and has looked at what would change
@@ -103,13 +103,16 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 	if c.last {
 		// In a project that an agent has worked in, only that project counts.
 		here := func(root string) bool { return snapshot.Contains(root, snapshot.Resolve(c.dir)) }
-		if !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) }) {
+		elsewhere := !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) })
+		if elsewhere {
 			here = func(string) bool { return !c.yes } // a yes that is given before the question is for this project alone
-			c.agree = fmt.Sprintf("run \"stet undo %s --yes\"", newest(left, changed, here))
 		}
 		if what = newest(left, changed, here); what == "" {
 			c.say("there is nothing to undo here%s", c.howToGuard())
 			return nil
+		}
+		if elsewhere {
+			c.agree = fmt.Sprintf("run \"stet undo %s --yes\"", what)
 		}
 	}
 	if calls := chooseCalls(changed, what); len(calls) > 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// A write whose process was killed before it was done does not count among the undone writes. Where nobody answers, nothing is undone. FILE-12
+// The message of an undo says how many writes were undone. A write that did not happen, because its process was killed first, is not counted. Where no person
+// answers the question, nothing is undone. FILE-12
 func TestUndoCountsWritesThatWereDone(t *testing.T) {
 	home, tree := t.TempDir(), t.TempDir()
 	tree, err := filepath.EvalSymlinks(tree)

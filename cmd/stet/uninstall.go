@@ -133,13 +133,11 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	case c.dry:
 		c.say("nothing was changed: without --dry-run this is done")
 	}
-	if c.state {
-		dir = "" // nothing of it stays
+	if _, missing := os.Stat(dir); missing == nil && !c.state {
+		c.say("%s stays: records, sessions, versions of files and the audit trail; --state removes it", dir)
 	}
-	for name, what := range map[string]string{dir: "records, sessions, versions of files and the audit trail; --state removes it", c.userConfig(): "your configuration of stet"} {
-		if _, missing := os.Stat(name); missing == nil {
-			c.say("%s stays: %s", name, what)
-		}
+	if _, missing := os.Stat(c.userConfig()); missing == nil {
+		c.say("%s stays: your configuration of stet", c.userConfig())
 	}
 	return err
 }

@@ -134,10 +134,10 @@ func (s *skipped) file(ctx context.Context, name string, err error) error {
 	switch {
 	case !known:
 		s.add(name, "it cannot be read")
-	case f.code == tool.BinaryFile && (f.cause == nil || f.cause.Detail == ""):
-		s.count++
-	case f.code == tool.BinaryFile:
+	case f.seemsText():
 		s.add(name, f.message)
+	case f.code == tool.BinaryFile:
+		s.count++
 	case f.cause != nil:
 		s.add(name, f.cause.Err.Error())
 	default:
@@ -454,7 +454,7 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	text, enc, err := decode(c.Data, workspace.Encoding{})
 	if err != nil {
 		code, _ := asFailure(err)
-		if d.Binary = code.code == tool.BinaryFile; !d.Binary || code.cause != nil && code.cause.Detail != "" {
+		if d.Binary = code.code == tool.BinaryFile; !d.Binary || code.seemsText() {
 			d.Encoding = "unknown: " + code.message
 		}
 		return nil

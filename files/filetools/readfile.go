@@ -137,7 +137,7 @@ const nameEncoding = "; give its encoding by the argument encoding" // of a tool
 
 // encodingAdvice adds to an error in the file's encoding what the caller can do.
 func encodingAdvice(err error, advice string) error {
-	if f, ok := asFailure(err); ok && f.code == tool.BinaryFile && f.cause != nil && f.cause.Detail != "" {
+	if f, ok := asFailure(err); ok && f.seemsText() {
 		return withAdvice(err, tool.BinaryFile, advice)
 	}
 	return withAdvice(err, tool.EncodingError, advice)

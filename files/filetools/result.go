@@ -39,6 +39,11 @@ type failure struct {
 
 func (f *failure) Error() string { return string(f.code) + ": " + f.message }
 
+// seemsText reports whether f is about a binary file that seems to be text in a known encoding: its message names it.
+func (f *failure) seemsText() bool {
+	return f.code == tool.BinaryFile && f.cause != nil && f.cause.Detail != ""
+}
+
 func fail(code tool.Code, message string) *failure { return &failure{code: code, message: message} }
 
 // codes has the code for each error of workspace.

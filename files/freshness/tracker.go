@@ -126,7 +126,7 @@ func (t *Tracker) Restore(all []Observation) {
 	t.state = *Fold(all)
 }
 
-// locked reads the state while nobody changes it.
+// locked calls read with the tracker's state, and holds its lock meanwhile. Without a tracker (nil) the result is the zero value.
 func locked[T any](t *Tracker, read func(*State) T) (out T) {
 	if t == nil {
 		return out

@@ -126,7 +126,9 @@ func (r *Restoration) respelled(cs Changes) {
 	}
 	for i, s := range r.Steps {
 		if n := made[fold(s.Path)]; n != nil && s.Now != nil && n.now == s.Now.now && n.Same == "" && cs[s.Path].After == nil {
-			r.Steps[i].Now, r.Steps[i].Why = nil, map[bool]Why{false: Lost}[r.kept(s.Want)]
+			if r.Steps[i].Now, r.Steps[i].Why = nil, Fits; !r.kept(s.Want) {
+				r.Steps[i].Why = Lost
+			}
 		}
 	}
 }

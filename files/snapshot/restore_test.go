@@ -239,7 +239,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// While a person is asked about an undo, somebody may make a file or directory at a path that the undo would make. Its mode stays.
+// An undo is planned, and a person is asked about it. Before the answer, another program makes a file or directory at a path that the undo would make. The undo
+// does not change the mode of what was made.
 func TestMadeMeanwhile(t *testing.T) {
 	for _, make := range []string{"mkdir -m 700 d", "touch d; chmod 600 d"} {
 		dir := t.TempDir()

@@ -124,15 +124,13 @@ func (h *Handler) requests(r *http.Request) (any, error) {
 	for i, row := range rows {
 		all[i] = h.request(row, of[row.ID])
 	}
-	newest := -1
-	for i := range slices.Backward(rows) {
-		if r := &rows[i]; r.Agent == "" && r.Usage.Prompt() > 0 && (newest < 0 || rows[newest].Beside(r)) {
-			newest = i
+	for _, newest := range record.Newest(rows) { // at most one: the rows are of one conversation
+		if h.Next == nil {
+			break
 		}
-	}
-	if newest >= 0 && h.Next != nil {
-		if until, within, after, known := h.Next(rows[newest]); known {
-			all[newest].Next = &Next{until, within, after}
+		if until, within, after, known := h.Next(*newest); known {
+			i := slices.IndexFunc(rows, func(r record.Request) bool { return r.ID == newest.ID })
+			all[i].Next = &Next{until, within, after}
 		}
 	}
 	return all, nil

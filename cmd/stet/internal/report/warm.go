@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -47,24 +46,9 @@ func NextRequest(r record.Request, c *prices.Catalog) (Warm, bool) {
 
 // NextRequests returns what follows the newest request of each conversation, of sub-agents apart. The conversation that was used last is first.
 func NextRequests(rows []record.Request, c *prices.Catalog) []Warm {
-	var order []string
-	newest := map[string]*record.Request{}
-	for i := range slices.Backward(rows) {
-		r := &rows[i]
-		if r.Agent != "" || r.Usage.Prompt() == 0 {
-			continue
-		}
-		last := newest[r.Conversation]
-		if last == nil {
-			order = append(order, r.Conversation)
-		}
-		if last == nil || last.Beside(r) {
-			newest[r.Conversation] = r
-		}
-	}
 	all := []Warm{}
-	for _, conversation := range order {
-		if w, ok := NextRequest(*newest[conversation], c); ok {
+	for _, r := range record.Newest(rows) {
+		if w, ok := NextRequest(*r, c); ok {
 			all = append(all, w)
 		}
 	}
