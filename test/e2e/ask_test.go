@@ -365,8 +365,8 @@ func askClaude(t *testing.T) {
 	r.rejected("MCP", "claude wants to write thirteen", "no thirteenth")
 
 	r.asks("claude wants to run touch fourteen")
-	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: decided at the agent", bedsFile+": decided at the agent",
-		"six: approved, by ", "nine: edited, by person", "README.md: approved, by person", "twelve: approved, by person")
+	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by person", "four: decided at the agent",
+		bedsFile+": rejected, by person", bedsFile+": decided at the agent", "six: approved, by ", "nine: edited, by person", "README.md: approved, by person", "twelve: approved, by person")
 	r.guard.end(syscall.SIGKILL)
 	r.agent.keys("Enter") // the agent's own dialog goes on
 	r.there("fourteen")
@@ -521,7 +521,7 @@ func askCodex(t *testing.T) {
 	r.agent.expect("Conversation interrupted")
 	r.happened("apply_patch", "a no in the terminal")
 
-	r.decided("one: approved, by person", "-: rejected, by person", "three: decided at the agent", bedsFile+": rejected, by person", "seven: allowed, by the agent")
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", bedsFile+": rejected, by person", "seven: allowed, by the agent")
 	r.denied("two", "eight", "m2")
 	if git(t, r.repo, "diff", "--stat") != "" {
 		t.Error("an edit that was denied is there")
@@ -606,7 +606,7 @@ func askOpencode(t *testing.T) {
 	r.there("nine")
 	r.happened("Bash", "service killed: the dialog goes on")
 
-	r.decided("one: approved, by person", "-: rejected, by person", "three: decided at the agent", bedsFile+": approved, by person",
-		"five: approved, by person", "six: approved, by ", "eight: decided at the agent")
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", "three: decided at the agent", bedsFile+": approved, by person",
+		"five: approved, by person", "six: approved, by ", "eight: rejected, by person", "eight: decided at the agent")
 	r.denied("two", "eight", "ten", "eleven")
 }
