@@ -169,8 +169,8 @@ func (c *guardCommand) Run(ctx context.Context) error {
 		return nil
 	}
 	c.say("%s", agent.Fails(c.closed))
-	if !answers(ctx, o.Listen) {
-		c.say(`the guard does not answer at %s yet: "stet service install" starts it with the system, "stet proxy" in a terminal`, o.Listen)
+	if err := c.guardError(ctx, o.Listen); err != nil {
+		c.say("%v", err)
 	}
 	c.say(`"stet undo --last" takes back what the agent's last call changed`)
 	return nil
@@ -243,10 +243,10 @@ func (c *guardCommand) status(ctx context.Context) error {
 	if how := c.howToGuard(); how != "" {
 		fmt.Fprintln(c.out, strings.TrimPrefix(how, "; "))
 	}
-	if answers(ctx, o.Listen) {
-		fmt.Fprintf(c.out, "the guard answers at %s\n", o.Listen)
+	if err := c.guardError(ctx, o.Listen); err != nil {
+		fmt.Fprintln(c.out, err)
 	} else {
-		fmt.Fprintf(c.out, "the guard does not answer at %s: \"stet service install\" starts it with the system, \"stet proxy\" in a terminal\n", o.Listen)
+		fmt.Fprintf(c.out, "the guard answers at %s\n", o.Listen)
 	}
 	return c.lastSeen(ctx)
 }

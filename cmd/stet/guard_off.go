@@ -212,9 +212,12 @@ func (c *doctorCommand) guarded(ctx context.Context, o *config.Config) {
 		}
 	}
 	who := strings.Join(names, ", ")
+	reached := c.guardError(ctx, o.Listen)
 	switch last := c.lastAlive(o.Listen); {
-	case answers(ctx, o.Listen):
+	case reached == nil:
 		c.found(checkOK, "guard", "", "it answers; guarded: %s", who)
+	case answers(ctx, o.Listen):
+		c.found(checkProblem, "guard", "", "%s has the guard's hooks, and their calls are not recorded: %v", who, reached)
 	case last.IsZero():
 		c.found(checkProblem, "guard", `start it: "stet service install", or "stet proxy" in a terminal`, "%s has the guard's hooks, and no guard has ever run at %s: calls are not recorded", who, o.Listen)
 	default:

@@ -46,6 +46,24 @@ func (p *program) seenByAgent(listen string) func(context.Context, tool.Call, st
 	}
 }
 
+// guardError returns why the hooks of this user reach no guard at an address. nil: they reach it.
+func (p *program) guardError(ctx context.Context, listen string) error {
+	if !answers(ctx, listen) {
+		return fmt.Errorf(`the guard does not answer at %s: "stet service install" starts it with the system, "stet proxy" in a terminal`, listen)
+	}
+	dir, err := p.guardDir()
+	if err != nil {
+		return err
+	}
+	token, _ := os.ReadFile(filepath.Join(dir, "token")) // none: the guard says so
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	if _, err := askGuard(ctx, guardURL(listen)+"/seen", string(token), strings.NewReader("{}")); err != nil {
+		return fmt.Errorf("a stet answers at %s, and refuses this user's hooks (%w): if it is yours, start it again; if it is another user's, choose another address with the key listen", listen, err)
+	}
+	return nil
+}
+
 // maxAnswer is the limit of the guard's answers, in bytes.
 const maxAnswer = 1 << 20
 

@@ -172,6 +172,9 @@ func (c *serviceCommand) status(ctx context.Context) error {
 	if !answers(ctx, at) {
 		return fmt.Errorf("the proxy does not answer at %s: on Linux \"journalctl --user -u stet\" says why", at)
 	}
+	if err := c.guardError(ctx, at); err != nil {
+		return err
+	}
 	c.say("the proxy and the guard answer")
 	return nil
 }

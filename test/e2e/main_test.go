@@ -155,11 +155,11 @@ func binary(runs string) (string, error) {
 	return filepath.Join(runs, fmt.Sprintf("bin-%x", sum[:6]), "stet"), err
 }
 
-// tidy removes the directories of runs of earlier days.
+// tidy removes the directories of runs that ended hours ago: a failed one with Codex holds 400 MB.
 func tidy(runs string) {
 	entries, _ := os.ReadDir(runs) // if the directory cannot be read, nothing is removed
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 3*time.Hour {
 			_ = os.RemoveAll(filepath.Join(runs, e.Name()))
 		}
 	}
