@@ -18,7 +18,7 @@ type coldPoint struct {
 
 // coldPoints returns the cold points of a session under a rule, in order. A
 // request is sent at one if its model's cache holds nothing that a plan could
-// change: no call and no result of a tool. This depends on the recording alone, not
+// change: no thinking, no call and no result of a tool. This depends on the recording alone, not
 // on the policy. Without a cache every request is sent at one.
 //
 // A cold point is after the last answer in the request, not after the last
@@ -37,7 +37,7 @@ func (r *Replay) coldPoints(rule Rule) []coldPoint {
 }
 
 // coldPointFinder goes through the requests of a session and finds their cold
-// points. The head of a context is its messages up to the first call or result.
+// points. The head of a context is its messages up to the first thinking, call or result.
 type coldPointFinder struct {
 	*Replay
 	gone gone
@@ -50,7 +50,7 @@ type coldPointFinder struct {
 	// Of the context:
 	from   int
 	chain  []uint64       // chain[n] is the hash of Messages[from:from+n]
-	head   uint64         // its hash; 0: there is no call or result yet
+	head   uint64         // its hash; 0: there is no thinking, call or result yet
 	answer int            // one past the last answer; 0: there is none
 	seen   map[string]int // by model: up to which message cold points are known
 }
@@ -78,7 +78,7 @@ func (f *coldPointFinder) request(i int) {
 		why = f.gone.after(pause)
 	case f.known[f.head]:
 		why = trim.Model
-	case !begins: // the first tool of the context has just been called
+	case !begins: // the context has just got its head
 		why = ""
 	case i == 0:
 		why = trim.Resume
@@ -109,7 +109,7 @@ func (f *coldPointFinder) extend(end int) {
 		last := f.chain[len(f.chain)-1]
 		for b := f.First[n]; b < f.First[n+1]; b++ {
 			last = join(last, f.blocks[b].hash)
-			if k := f.Parts[b].Kind; f.head == 0 && (k == llm.ToolCall || k == llm.ToolResult) {
+			if k := f.Parts[b].Kind; f.head == 0 && (k == llm.Thinking || k == llm.ToolCall || k == llm.ToolResult) {
 				f.head = last
 			}
 		}

@@ -88,6 +88,22 @@ func TestColdPointsModel(t *testing.T) {
 	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 
+// Thinking can leave too. A model's cache that holds an answer with thinking is warm, though it holds no call yet.
+func TestColdPointsThinking(t *testing.T) {
+	thought := text(llm.Assistant, 5, time.Second)
+	thought.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "so it is"}}, thought.Parts...)
+	thought.Model = "one"
+	s := &transcript.Session{File: "thinking", Messages: []llm.Message{text(llm.User, 5, 0), thought}}
+	for i, m := range readingSession(3).Messages {
+		m.Time = m.Time.Add(2 * time.Second)
+		if m.Role == llm.Assistant {
+			m.Model = []string{"one", "two", "two", "one"}[i/2]
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
+}
+
 // If a session begins with results, it continues a session that is not here: the cold point is a resume. If a later context
 // begins with other messages, it is a compaction.
 func TestColdPointsResumeAndCompaction(t *testing.T) {
