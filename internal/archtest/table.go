@@ -29,7 +29,7 @@ var groups = []group{
 	{"trim", 20477, "what is left out of a request, recorded sessions, and what that saves; 34 for an account by tokens, 5 for commands in placeholders; 90 for dollars and long-context prices; 320 for what a command line runs or opens without saying so"},
 	{"session", 2097, "stored conversations"},
 	{"agent", 3020, "the loop: message, model, tools"},
-	{"server", 27756, "the fronts; none imports another; 1 for limits of subscriptions that are not of the usual form; 105 for messages to browsers; 2,635 for the guard and its questions, 700 for the forward proxy, 700 for limits, the holdout and subscriptions' meters"},
+	{"server", 27748, "the fronts; none imports another; 1 for limits of subscriptions that are not of the usual form; 105 for messages to browsers; 2,635 for the guard and its questions, 700 for the forward proxy, 700 for limits, the holdout and subscriptions' meters"},
 	{"store", 3894, "where records and sessions are kept; 10 for the turns of each thread, 23 for reading by arrival"},
 	{"cmd", 27597, "the command, and what only it uses; 24 for another stet at the guard's address; 102 for programs that outlive their agent, and private networks behind the forward proxy; 235 for messages to browsers; 1,350 for the guard's hooks, of seven agents, and its undo, 850 for the comparison of agents' requests, 1,000 for the forward proxy and a proxy that is started again, 1,100 for savings --live and --habits"},
 	{"test", 0, "suites and rigs, importable from outside; not counted as product"},

@@ -14,6 +14,20 @@ import (
 // back goes on from an earlier message, with other words than before.
 func (k *trial) back(to int) { k.said = append(k.said[:to:to], words(llm.User, "No, otherwise.")) }
 
+// backAndForth goes back to each of these messages for some steps with results of so many lines, and returns at the end.
+func backAndForth(steps, lines int, to ...int) func(k *trial) {
+	return func(k *trial) {
+		all := k.said
+		for _, n := range to {
+			k.said = all
+			k.back(n)
+			k.steps(steps, lines)
+		}
+		k.said = all
+		k.steps(3, lines)
+	}
+}
+
 // A conversation that goes far back, and later returns, is sent in the form in which it was sent last, as long as the cache holds
 // that form.
 func TestGoneBack(t *testing.T) {
@@ -29,33 +43,9 @@ func TestGoneBack(t *testing.T) {
 			k.said = all
 			k.steps(3, 10)
 		}, 0.015},
-		{"and returns", func(k *trial) {
-			all := k.said
-			k.back(31)
-			k.steps(3, 10)
-			k.said = all
-			k.steps(3, 10)
-		}, 0.015},
-		{"step by step", func(k *trial) {
-			all := k.said
-			for _, to := range []int{41, 31, 25, 11} {
-				k.said = all
-				k.back(to)
-				k.steps(2, 10)
-			}
-			k.said = all
-			k.steps(3, 10)
-		}, 0.012},
-		{"less far each time", func(k *trial) {
-			all := k.said
-			for _, to := range []int{11, 25, 31, 41} {
-				k.said = all
-				k.back(to)
-				k.steps(2, 10)
-			}
-			k.said = all
-			k.steps(3, 10)
-		}, 0.012},
+		{"and returns", backAndForth(3, 10, 31), 0.015},
+		{"step by step", backAndForth(2, 10, 41, 31, 25, 11), 0.012},
+		{"less far each time", backAndForth(2, 10, 11, 25, 31, 41), 0.012},
 		{"and pauses there", func(k *trial) {
 			all := k.said
 			k.back(31)
@@ -120,11 +110,7 @@ func TestGoneBack(t *testing.T) {
 			k.steps(25, 60)
 			k.at = k.at.Add(20 * time.Minute)
 			k.steps(1, 60)
-			all := k.said
-			k.back(to)
-			k.steps(3, 60)
-			k.said = all
-			k.steps(3, 60)
+			backAndForth(3, 60, to)(k)
 			k.checkBill(0.1)
 		})
 	}

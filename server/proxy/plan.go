@@ -147,6 +147,32 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 	return planned
 }
 
+// goAsSent sends a request whose new part must not be shortened. Its beginning goes out in the form in which it was sent. why is the
+// reason. If the request goes untouched instead, goAsSent returns the cause.
+func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
+	failed := p.safely(x, func() cause {
+		plan, err := p.asSent(d, d.earlier.begin.Known)
+		if err == nil && !plan.Empty() {
+			d.verdict = d.verdict.Continued() // nothing more is left out
+			err = p.apply(x, d, plan)
+		}
+		if err != nil {
+			p.log.Error("a conversation cannot go on as it was sent", "conversation", x.row.Conversation, "error", err)
+			return misfit
+		}
+		return planned
+	})
+	switch {
+	case failed != planned:
+		return cmp.Or(why, failed)
+	case d.plan == nil:
+		return why
+	case why == misfit || why == panicked:
+		p.passed(x, why)
+	}
+	return planned
+}
+
 // apply patches the body by a plan.
 func (p *Proxy) apply(x *exchange, d *reading, plan *trim.Plan) error {
 	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)

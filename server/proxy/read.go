@@ -99,6 +99,35 @@ func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	}
 }
 
+// commonMessages counts the equal messages at the beginning of a and b. Their places in the bodies may differ.
+func commonMessages(a, b []llm.Message) int {
+	n := 0
+	for n < min(len(a), len(b)) && sameMessage(&a[n], &b[n]) {
+		n++
+	}
+	return n
+}
+
+func sameMessage(a, b *llm.Message) bool {
+	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	if len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0] {
+		return true
+	}
+	for i := range a.Parts {
+		p, q := a.Parts[i], b.Parts[i]
+		if p.Span.Valid() != q.Span.Valid() {
+			return false
+		}
+		p.Span = q.Span
+		if p != q {
+			return false
+		}
+	}
+	return true
+}
+
 // apiOf returns the API of a request. For counting tokens it is the API whose tokens are counted.
 func apiOf(x *exchange) string {
 	return x.endpoint.format()

@@ -2,14 +2,12 @@ package proxy
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/server/proxy/cachestate"
 	"github.com/stet-dev/stet/server/proxy/prefix"
 	"github.com/stet-dev/stet/server/proxy/sent"
 	"github.com/stet-dev/stet/trim"
@@ -61,11 +59,17 @@ func (p *Proxy) ask(x *exchange, question func(ctx context.Context) error) error
 // which are stored for every request that may go out changed. So what is asked next about an unknown conversation need not be asked.
 func (p *Proxy) maybeSent(x *exchange, d *reading) bool {
 	d.earlier.conversation = sent.Of(d.request.Messages, &d.chain, p.recent.partsOf(d.base), d.common)
-	if !evicts(p.policy) || p.unchanged || cachestate.FirstThinking(d.request) >= 0 {
+	if !evicts(p.policy) || p.unchanged || hasThinking(d.request) {
 		return true
 	}
 	d.earlier.unsure = p.ask(x, func(ctx context.Context) error { return p.forms.LookUp(ctx, d.earlier.conversation, false) }) != nil
 	return !d.earlier.unsure && p.forms.Knows(d.earlier.conversation) // else the store would not answer the next question either
+}
+
+func hasThinking(req *llm.Request) bool {
+	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
+	})
 }
 
 // lookUp finds how a conversation with signed thinking was sent.
@@ -93,7 +97,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 		d.earlier.unsure = true
 	}
 	// A client may leave its thinking out of some requests and send it again later.
-	d.earlier.bound = d.earlier.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
+	d.earlier.bound = d.earlier.likeliest().Bound || hasThinking(d.request)
 	d.asked.Bound = d.earlier.bound
 	d.earlier.formless = judged && len(d.earlier.known) == 0 && p.cache.Known(&d.asked)
 }
@@ -182,32 +186,6 @@ func (p *Proxy) further(d *reading) {
 // repeats reports whether the first messages of a request must go out as they were sent, even on a doubt.
 func (d *reading) repeats() bool {
 	return d.earlier.conversation != nil && (d.earlier.bound || !d.earlier.begin.Form.Empty())
-}
-
-// goAsSent sends a request whose new part must not be shortened. Its beginning goes out in the form in which it was sent. why is the
-// reason. If the request goes untouched instead, goAsSent returns the cause.
-func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
-	failed := p.safely(x, func() cause {
-		plan, err := p.asSent(d, d.earlier.begin.Known)
-		if err == nil && !plan.Empty() {
-			d.verdict = d.verdict.Continued() // nothing more is left out
-			err = p.apply(x, d, plan)
-		}
-		if err != nil {
-			p.log.Error("a conversation cannot go on as it was sent", "conversation", x.row.Conversation, "error", err)
-			return misfit
-		}
-		return planned
-	})
-	switch {
-	case failed != planned:
-		return cmp.Or(why, failed)
-	case d.plan == nil:
-		return why
-	case why == misfit || why == panicked:
-		p.passed(x, why)
-	}
-	return planned
 }
 
 // goesOut records how a request goes upstream. What was planned at a cold point is stored before the request goes out. Where thinking is

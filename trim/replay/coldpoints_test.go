@@ -79,28 +79,26 @@ func TestColdPointsGap(t *testing.T) {
 	})
 }
 
+// answeredBy sets the models of the answers; each second message is one.
+func answeredBy(s *transcript.Session, models ...string) {
+	for i, m := range models {
+		s.Messages[1+2*i].Model = m
+	}
+}
+
 // Another model has another cache. The first model's cache is still warm when that model is asked again.
 func TestColdPointsModel(t *testing.T) {
 	s := readingSession(4)
-	for i, m := range map[int]string{1: "one", 3: "one", 5: "two", 7: "one", 9: "two"} {
-		s.Messages[i].Model = m
-	}
+	answeredBy(s, "one", "one", "two", "one", "two")
 	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 
 // Thinking can leave too. A model's cache that holds an answer with thinking is warm, though it holds no call yet.
 func TestColdPointsThinking(t *testing.T) {
-	thought := text(llm.Assistant, 5, time.Second)
-	thought.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "so it is"}}, thought.Parts...)
-	thought.Model = "one"
-	s := &transcript.Session{File: "thinking", Messages: []llm.Message{text(llm.User, 5, 0), thought}}
-	for i, m := range readingSession(3).Messages {
-		m.Time = m.Time.Add(2 * time.Second)
-		if m.Role == llm.Assistant {
-			m.Model = []string{"one", "two", "two", "one"}[i/2]
-		}
-		s.Messages = append(s.Messages, m)
-	}
+	s := readingSession(3)
+	thought := llm.Message{Role: llm.Assistant, Time: noon, Parts: []llm.Part{{Kind: llm.Thinking, Text: "so it is"}}}
+	s.Messages = slices.Insert(s.Messages, 1, thought, text(llm.User, 5, 0))
+	answeredBy(s, "one", "one", "two", "two", "one")
 	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 

@@ -1,11 +1,6 @@
 package cachestate
 
-import (
-	"slices"
-
-	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/trim"
-)
+import "github.com/stet-dev/stet/trim"
 
 // Judge returns what is believed of the cache at a request, and whether the request is planned at a cold point. It changes nothing.
 func (s *State) Judge(r Request) Verdict {
@@ -82,11 +77,4 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 		return trim.Model
 	}
 	return gone
-}
-
-// FirstThinking returns the index of the first message with thinking, or -1.
-func FirstThinking(req *llm.Request) int {
-	return slices.IndexFunc(req.Messages, func(m llm.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
-	})
 }
