@@ -26,7 +26,7 @@ func captures(t *testing.T) map[string][]capture {
 	t.Helper()
 	dir := os.Getenv("STET_CAPTURES")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "captures")
+		dir = filepath.Join("..", "..", "..", "shared", "captures")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.meta.jsonl"))
 	if err != nil || len(files) == 0 {

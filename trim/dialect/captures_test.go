@@ -18,7 +18,7 @@ func captures(t testing.TB) []string {
 	if dir == "" {
 		recorded := os.Getenv("STET_TRANSCRIPTS")
 		if recorded == "" {
-			recorded = filepath.Join("..", "..", "shared", "transcripts")
+			recorded = filepath.Join("..", "..", "..", "shared", "transcripts")
 		}
 		dir = filepath.Join(filepath.Dir(filepath.Clean(recorded)), "captures")
 	}

@@ -29,7 +29,7 @@ var (
 func recordings(tb testing.TB) []string {
 	root := os.Getenv("STET_TRANSCRIPTS")
 	if root == "" {
-		root = filepath.Join("..", "..", "shared", "transcripts")
+		root = filepath.Join("..", "..", "..", "shared", "transcripts")
 	}
 	data, err := os.ReadFile(filepath.Join(root, "index.json"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func recordings(t testing.TB) string {
 	dir := os.Getenv("STET_TRANSCRIPTS")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "transcripts")
+		dir = filepath.Join("..", "..", "..", "shared", "transcripts")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
 		t.Skipf("no recorded sessions: %v", err)
