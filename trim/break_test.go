@@ -30,7 +30,7 @@ func longWork(r *rand.Rand) *conv {
 			c.call("filesystem-edit", map[string]any{"filePath": file, "searchContent": "old", "replaceContent": "new"}, "edited")
 		case 3, 4:
 			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("make test-%d", turn)},
-				strings.Repeat(fmt.Sprintf("ok  some/package/%d\n", turn), 1+r.IntN(300)))
+				strings.Repeat(fmt.Sprintf("building package %d\r", turn), r.IntN(300))+fmt.Sprintf("ok  some/package/%d\n", turn))
 		default:
 			c.user(strings.Repeat(fmt.Sprintf("please see to %d as well\n", turn), 1+r.IntN(900)))
 		}

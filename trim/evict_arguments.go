@@ -79,18 +79,17 @@ func (s *evictionScan) replacedTexts() (leave bool) {
 }
 
 // holds reports whether each of the lines stands in a passage of f, blank ones
-// aside. The first may be the end of a line there, and the last the beginning.
+// aside.
 func (f *file) holds(lines []string) bool {
 	var short map[string]bool // made when it is needed
-	for i, line := range lines {
+	for _, line := range lines {
 		if strings.TrimSpace(line) == "" || len(line) >= minIndexed && f.has(line) {
 			continue
 		}
 		if short == nil {
 			short = f.shortLines()
 		}
-		first, last := i == 0, i == len(lines)-1
-		if !short[line] && !((first || last) && f.hasPart(line, first, last)) {
+		if !short[line] {
 			return false
 		}
 	}
@@ -118,17 +117,4 @@ func (f *file) shortLines() map[string]bool {
 		}
 	}
 	return out
-}
-
-// hasPart reports whether part of a line stands in a passage of f: at the end of a
-// line if it is the first of several, at the beginning if it is the last.
-func (f *file) hasPart(part string, first, last bool) bool {
-	for _, i := range f.passages {
-		for _, line := range f.ledger.passages[i].lines {
-			if first && last && strings.Contains(line, part) || !last && strings.HasSuffix(line, part) || !first && strings.HasPrefix(line, part) {
-				return true
-			}
-		}
-	}
-	return false
 }

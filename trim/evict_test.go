@@ -244,7 +244,7 @@ func TestEvictShortLines(t *testing.T) {
 		{"not shown", "", false},
 		{"shown", strings.Join(lines, "\n"), true},
 		{"all but one", strings.Replace(strings.Join(lines, "\n"), "247,", "1247,", 1), false},
-		{"the first is the end of a line", "x := []int{" + strings.Join(lines, "\n"), true},
+		{"the first is the end of a line", "x := []int{" + strings.Join(lines, "\n"), false},
 	} {
 		p, _ := cold(t, Config{}, work(func(w *conv) {
 			if c.shown != "" {

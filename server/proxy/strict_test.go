@@ -209,7 +209,7 @@ func (a *session) hear(answer []byte) {
 		a.answers++
 		return
 	}
-	text := strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\n", a.answers), 60)
+	text := strings.Repeat(fmt.Sprintf("ok %d: built one more of the targets\r", a.answers), 60) + "\n"
 	if a.s.lines > 0 {
 		var b strings.Builder
 		for i := range a.s.lines {
