@@ -203,7 +203,7 @@ func TestFinal(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	res := Default().Result(Default().Action("exec_command", `{"cmd":"sed -n '1,2p;5,6p' a"}`), codexHead+"1\n2\n5", false)
+	res := Default().Result(Default().Action("exec_command", `{"cmd":"sed -n '1,2p' a; sed -n '5,6p' a"}`), codexHead+"1\n2\n5", false)
 	if len(res.Sections) != 2 || res.Sections[0].Final != FinalUnknown || res.Sections[1].Final != FinalNone {
 		t.Errorf("%+v", res)
 	}
@@ -221,7 +221,7 @@ func TestStripped(t *testing.T) {
 		{"bash", `{"command":"cat a"}`, "OBSERVATION:\nx\ny\n", "x", false},
 		{"bash", `{"command":"cat a"}`, "x\r\ny\r\n", "x\r", false},
 		{"bash", `{"command":"cat -n a"}`, "OBSERVATION:\n     1\tx\r\n", "x", true},
-		{"bash", `{"command":"sed -n '1p;3p' a"}`, "OBSERVATION:\nx\r\ny\r\n", "x", true},
+		{"bash", `{"command":"sed -n 1p a; sed -n 3p a"}`, "OBSERVATION:\nx\r\ny\r\n", "x", true},
 		{"bash", `{"command":"nl -ba a; nl -ba b"}`, "OBSERVATION:\n     1\tx\r\n     1\ty\r\n", "x", true},
 		{"str_replace_editor", `{"command":"view","path":"a"}`, "OBSERVATION:\nHere's the result of running `cat -n` on a:\r\n     1\tx\r\n     2\ty\r\n", "x", true},
 		{"str_replace_editor", `{"command":"view","path":"a"}`, "OBSERVATION:\nHere's the result of running `cat -n` on a:\n     1\tx\r\n     2\ty\r\n", "x\r", false},

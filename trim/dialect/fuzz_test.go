@@ -23,7 +23,7 @@ func seeds(add func(name, args, text string)) {
 		add("read_multiple_files", `{"paths":["a","b"]}`, text)
 		add("exec_command", `{"cmd":"sed -n '1,2p' a; sed -n '1,2p' b"}`, codexHead+text)
 	}
-	add("bash", `{"command":"cat a; sed -n '1p;3p' c"}`, "x\n---\ny\n---\nz\nw\n")
+	add("bash", `{"command":"cat a; sed -n 1p c"}`, "x\n---\ny\n---\nz\nw\n")
 	add("apply_patch", "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch", "Success.")
 	add("tool_call", `{"name":"read","arguments":"{\"path\":\"a\"}"}`, "x")
 	add("exec", "const r = await tools.exec_command({cmd:\"cat a\"}); text(r.output)", "Script completed\nOutput:\n\nx")

@@ -253,7 +253,7 @@ func TestGuards(t *testing.T) {
 
 // The output of several commands is split only if all of it is there, unchanged, and at a known position.
 func TestSplitGuards(t *testing.T) {
-	const ranges, other = "sed -n '1,2p;5,6p' a", "sed -n '5,6p' a; sed -n '1,2p' a"
+	const ranges, other = "sed -n '1,2p' a; sed -n '5,6p' a", "sed -n '5,6p' a; sed -n '1,2p' a"
 	for _, tt := range []struct {
 		tool, command, text string
 		sections            int

@@ -50,8 +50,8 @@ func (r *row) shell(out Action, a args) Action {
 		return applyPatch(out, words[1], dir)
 	}
 	out.Command = strings.Join(words, " ")
-	if excerpts := source(words); len(excerpts) > 0 {
-		return out.reading(excerpts, dir)
+	if p, ok := source(words); ok {
+		return out.reading([]excerpt{p}, dir)
 	}
 	return out
 }
@@ -172,8 +172,7 @@ func (p *shellPlan) stmt(s *syntax.Stmt) bool {
 		case syntax.AndStmt:
 			return p.stmt(c.X) && p.stmt(c.Y)
 		case syntax.Pipe:
-			excerpts, ok := pipeline(c)
-			return ok && p.add(excerpts)
+			return p.add(pipeline(c))
 		}
 	case *syntax.CallExpr:
 		words, ok := literals(c)
@@ -192,12 +191,10 @@ func (p *shellPlan) stmt(s *syntax.Stmt) bool {
 	return false
 }
 
-func (p *shellPlan) add(excerpts []excerpt) bool {
-	for _, x := range excerpts {
-		x.path = join(p.dir, x.path)
-		p.excerpts = append(p.excerpts, x)
-	}
-	return len(excerpts) > 0
+func (p *shellPlan) add(x excerpt, ok bool) bool {
+	x.path = join(p.dir, x.path)
+	p.excerpts = append(p.excerpts, x)
+	return ok
 }
 
 // literals returns the words of a command, if all of them are literal.
@@ -246,33 +243,31 @@ func literal(w *syntax.Word) string {
 }
 
 // pipeline returns what a pipe of a source and filters prints.
-func pipeline(c *syntax.BinaryCmd) ([]excerpt, bool) {
-	var excerpts []excerpt
-	ok := false
+func pipeline(c *syntax.BinaryCmd) (p excerpt, ok bool) {
 	switch x := c.X.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		if x.Op != syntax.Pipe || len(c.X.Redirs) > 0 {
-			return nil, false
+		if x.Op == syntax.Pipe && len(c.X.Redirs) == 0 {
+			p, ok = pipeline(x)
 		}
-		excerpts, ok = pipeline(x)
 	case *syntax.CallExpr:
 		plan := shellPlan{}
-		ok = plan.stmt(c.X) && len(plan.excerpts) == 1
-		excerpts = plan.excerpts
+		if ok = plan.stmt(c.X) && len(plan.excerpts) == 1; ok {
+			p = plan.excerpts[0]
+		}
 	}
 	y, isCall := c.Y.Cmd.(*syntax.CallExpr)
-	if !ok || len(excerpts) != 1 || !isCall || len(c.Y.Redirs) > 0 || c.Y.Negated {
-		return nil, false
+	if !ok || !isCall || len(c.Y.Redirs) > 0 || c.Y.Negated {
+		return excerpt{}, false
 	}
 	words, ok := literals(y)
 	if !ok {
-		return nil, false
+		return excerpt{}, false
 	}
-	return filter(excerpts[0], words)
+	return filter(p, words)
 }
 
-// source returns what a command that names its files prints, or nil.
-func source(words []string) []excerpt {
+// source returns what a command that names its file prints.
+func source(words []string) (excerpt, bool) {
 	opts, files := words[1:], []string(nil)
 	for len(opts) > 0 && !strings.HasPrefix(opts[len(opts)-1], "-") {
 		files = append([]string{opts[len(opts)-1]}, files...)
@@ -286,24 +281,15 @@ func source(words []string) []excerpt {
 			files, numbered = files[1:], true
 		}
 		if len(files) != 1 || !numbered && (words[0] == "nl" || len(opts) > 0) {
-			return nil
+			return excerpt{}, false
 		}
-		return []excerpt{{path: clean(files[0]), first: 1, numbered: numbered}}
+		return excerpt{path: clean(files[0]), first: 1, numbered: numbered}, true
 	case "head", "tail", "sed":
-		if len(words) < 3 {
-			return nil
+		if name := words[len(words)-1]; len(words) > 2 && !strings.HasPrefix(name, "-") {
+			return filter(excerpt{path: clean(name), first: 1}, words[:len(words)-1])
 		}
-		name := words[len(words)-1]
-		if strings.HasPrefix(name, "-") {
-			return nil
-		}
-		excerpts, ok := filter(excerpt{path: clean(name), first: 1}, words[:len(words)-1])
-		if !ok {
-			return nil
-		}
-		return excerpts
 	}
-	return nil
+	return excerpt{}, false
 }
 
 func clean(name string) string {
@@ -313,16 +299,16 @@ func clean(name string) string {
 	return name
 }
 
-// filter returns what is left of a excerpt that goes through head, tail, sed or
+// filter returns what is left of an excerpt that goes through head, tail, sed or
 // cat.
-func filter(p excerpt, words []string) ([]excerpt, bool) {
+func filter(p excerpt, words []string) (excerpt, bool) {
 	if p.tail > 0 {
-		return nil, false
+		return p, false
 	}
 	args := words[1:]
 	switch words[0] {
 	case "cat":
-		return []excerpt{p}, len(args) == 0
+		return p, len(args) == 0
 	case "head", "tail":
 		if words[0] == "head" && len(args) == 0 {
 			args = []string{"-10"}
@@ -330,22 +316,22 @@ func filter(p excerpt, words []string) ([]excerpt, bool) {
 		n, sign, ok := count(args)
 		switch {
 		case !ok || n <= 0:
-			return nil, false
+			return p, false
 		case words[0] == "head" && sign == 0:
 			return p.window(1, n)
 		case words[0] == "tail" && sign == '+':
 			return p.window(n, 0)
 		case words[0] == "tail" && sign == 0:
 			if !p.numbered && (p.first != 1 || p.last != 0) {
-				return nil, false
+				return p, false
 			}
 			p.tail, p.first, p.last = n, 0, 0
-			return []excerpt{p}, true
+			return p, true
 		}
 	case "sed":
 		return p.sed(args)
 	}
-	return nil, false
+	return p, false
 }
 
 // count reads the arguments -n 5, -n5, -5, -n +5 and the like.
@@ -369,7 +355,7 @@ func count(args []string) (n int, sign byte, ok bool) {
 }
 
 // window returns lines a to b of what p prints; b 0 is to the end.
-func (p excerpt) window(a, b int) ([]excerpt, bool) {
+func (p excerpt) window(a, b int) (excerpt, bool) {
 	base, end := p.first, p.last
 	p.first = base + a - 1
 	if b > 0 {
@@ -378,57 +364,27 @@ func (p excerpt) window(a, b int) ([]excerpt, bool) {
 	if end > 0 && (p.last == 0 || p.last > end) {
 		p.last = end
 	}
-	if p.last > 0 && p.last < p.first {
-		return nil, false
-	}
-	return []excerpt{p}, true
+	return p, p.last == 0 || p.last >= p.first
 }
 
-// sed reads sed -n with ranges to print: 'a,bp', 'ap', 'a,$p', several of them
-// in ascending order, separated by semicolons or each after -e.
-func (p excerpt) sed(args []string) ([]excerpt, bool) {
-	if len(args) < 2 || args[0] != "-n" {
-		return nil, false
+// sed reads sed -n with a range to print: 'a,bp', 'ap' or 'a,$p'.
+func (p excerpt) sed(args []string) (excerpt, bool) {
+	if len(args) != 2 || args[0] != "-n" {
+		return p, false
 	}
-	var scripts []string
-	if args = args[1:]; len(args) == 1 {
-		scripts = strings.Split(args[0], ";")
-	} else {
-		for len(args) >= 2 && args[0] == "-e" {
-			scripts = append(scripts, args[1])
-			args = args[2:]
-		}
-		if len(args) > 0 {
-			return nil, false
-		}
+	lines, ok := strings.CutSuffix(strings.TrimSpace(args[1]), "p")
+	from, to, both := strings.Cut(lines, ",")
+	a, err := strconv.Atoi(strings.TrimSpace(from))
+	b := a
+	if to = strings.TrimSpace(to); both && to == "$" {
+		b = 0
+	} else if both && err == nil {
+		b, err = strconv.Atoi(to)
 	}
-	var out []excerpt
-	for _, s := range scripts {
-		if s = strings.TrimSpace(s); s == "" {
-			continue
-		}
-		s, ok := strings.CutSuffix(s, "p")
-		if !ok || len(out) > 0 && out[len(out)-1].last == 0 {
-			return nil, false
-		}
-		from, to, both := strings.Cut(s, ",")
-		a, err := strconv.Atoi(strings.TrimSpace(from))
-		b := a
-		if to = strings.TrimSpace(to); both && to == "$" {
-			b = 0
-		} else if both && err == nil {
-			b, err = strconv.Atoi(to)
-		}
-		if err != nil || a < 1 || b < 0 || b > 0 && b < a || b > 1<<30 || a > 1<<30 {
-			return nil, false
-		}
-		w, ok := p.window(a, b)
-		if !ok || len(out) > 0 && w[0].first <= out[len(out)-1].last {
-			return nil, false
-		}
-		out = append(out, w...)
+	if !ok || err != nil || a < 1 || b < 0 || b > 0 && b < a || b > 1<<30 || a > 1<<30 {
+		return p, false
 	}
-	return out, len(out) > 0
+	return p.window(a, b)
 }
 
 // separable reports whether what the excerpts print can be distinguished where each
