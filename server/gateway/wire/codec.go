@@ -105,7 +105,7 @@ func Decode(body []byte) (Frame, error) {
 	}
 	s := findShape(name)
 	if s == nil {
-		return nil, malformed("", members, fmt.Errorf("unknown type %.40q", members[i].value))
+		return nil, malformed("", members, fmt.Errorf("unknown type %.40q", name))
 	}
 	f := s.empty()
 	if err := s.fill(f, slices.Delete(members, i, i+1)); err != nil {

@@ -156,7 +156,7 @@ func TestMalformed(t *testing.T) {
 		{`[]`, "another kind", ""},
 		{`{}`, "type is missing", ""},
 		{`{"type":7}`, "type must be a string", ""},
-		{`{"type":"tool_cal","call_id":"7"}`, `unknown type "\"tool_cal\""`, "7"},
+		{`{"type":"tool_cal","call_id":"7"}`, `unknown type "tool_cal"`, "7"},
 		{`{"type":"cancel","call_id":"1"} x`, "data after the JSON value", "1"},
 		{`{"type":"cancel","call_id":"1","call_id":"2"}`, `"call_id" is given twice`, "1"},
 		{`{"type":"cancel"}`, "cancel: call_id is missing", ""},

@@ -126,6 +126,8 @@ export async function fits({ rig, enter, assert }) {
     const check = async (what) => {
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       assert.ok(wider <= 0, `${what} is ${wider} px wider than the screen`)
+      const higher = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight)
+      assert.ok(higher <= 0, `${what}: ${higher} empty px can be scrolled to below the page`)
       const cut = await page.locator('.scroll, .list, .page, .switch, .question > header').evaluateAll((all) =>
         all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.className}: ${e.scrollWidth} in ${e.clientWidth} px`),
       )

@@ -54,7 +54,7 @@ export async function hunks({ rig, enter, assert }) {
   await ready(page)
   const second = page.getByRole('checkbox', { name: /^Change 2/ })
   await second.uncheck()
-  await button(page, 'Approve 2 of 3 changes').click()
+  await page.getByRole('group', { name: /^Answers to / }).getByRole('button', { name: 'Approve 2 of 3 changes' }).click()
   const { text, code } = await result
   assert.equal(code, '', text)
   assert.equal(await rig.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))

@@ -105,9 +105,9 @@ export async function savings({ rig, enter, assert }) {
   await page.getByText(/anthropic, 5h:\s+7 % used by the whole account, until /).waitFor() // another account
   await page.getByText(/primary 7d:\s+102 % used by the whole account, but it began anew at /).waitFor()
   await page.getByText('$5.00 for a day: $4.20 spent').waitFor()
-  await page.getByRole('button', { name: 'Stop' }).click()
-  await page.getByRole('button', { name: 'Let it go on' }).click()
-  await page.getByRole('button', { name: 'Stop' }).waitFor()
+  await page.getByRole('button', { name: 'Stop, 1: example-agent in /home/me/garden', exact: true }).click()
+  await page.getByRole('button', { name: 'Let it go on, 1: example-agent in /home/me/garden', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop, 1: example-agent in /home/me/garden', exact: true }).waitFor()
   await page.getByRole('button', { name: 'model' }).click()
   await page.getByRole('rowheader', { name: 'example-large' }).waitFor()
   await page.getByRole('button', { name: 'project' }).click()
