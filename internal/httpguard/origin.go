@@ -83,3 +83,29 @@ func hostname(host string) string {
 	}
 	return name
 }
+
+// notPublic are ranges of carriers (RFC 6598), of a network's own NAT64 (RFC 8215), of Teredo (RFC 4380), of sites (RFC 3879), and of old forms of IPv4.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"),
+	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
+}
+
+// holders are ranges of IPv6 whose addresses lead to an IPv4 address that they have in them, from a byte on: NAT64 and 6to4.
+var holders = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
+
+// LeadsTo returns the address that an address leads to: one of IPv6 may have one of IPv4 in it.
+func LeadsTo(ip netip.Addr) netip.Addr {
+	ip = ip.WithZone("").Unmap()
+	for in, at := range holders {
+		if b := ip.As16(); in.Contains(ip) {
+			return netip.AddrFrom4([4]byte(b[at : at+4]))
+		}
+	}
+	return ip
+}
+
+// Public reports whether an address is one of the internet, and leads to no machine of this network.
+func Public(ip netip.Addr) bool {
+	ip = LeadsTo(ip)
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
+}

@@ -433,6 +433,7 @@ func TestRefusedTargets(t *testing.T) {
 		"169.254.169.254:443":    "has the local address",
 		"100.64.1.1:443":         "private address",
 		"[fd00::1]:443":          "private address",
+		"[64:ff9b::a01:203]:443": "private address",
 		"[fe80::1]:443":          "has the local address",
 		"203.0.113.1:22":         "port 22 is not a TLS port",
 		"203.0.113.1:80":         "port 80 is not a TLS port",
@@ -445,7 +446,7 @@ func TestRefusedTargets(t *testing.T) {
 			t.Errorf("%s: %d %s", target, status, why)
 		}
 	}
-	if len(p.Refused()) != 16 {
+	if len(p.Refused()) != 17 {
 		t.Errorf("%q", p.Refused())
 	}
 	// A plain request is no request for a tunnel.
@@ -580,6 +581,7 @@ func TestNamesInPrivateNetworks(t *testing.T) {
 		"203.0.113.1 203.0.113.1": "", "10.1.2.3 10.1.2.3": "private address", "::ffff:10.1.2.3 ::ffff:10.1.2.3": "private address",
 		"rebound.example 127.0.0.1": "this machine itself", "rebound.example ::ffff:127.0.0.1": "this machine itself", "rebound.example 0.0.0.0": "this machine itself",
 		"rebound.example 169.254.169.254": "has the local address", "rebound.example fe80::1": "has the local address", "rebound.example 224.0.0.1": "has the local address",
+		"rebound.example 64:ff9b::169.254.169.254": "has the local address", "rebound.example 64:ff9b::127.0.0.1": "this machine itself", "git.corp.example 64:ff9b::10.1.2.3": "",
 	} {
 		host, ip, _ := strings.Cut(at, " ")
 		if why := notReached(host, netip.MustParseAddr(ip)); (why == "") != (want == "") || !strings.Contains(why, want) {

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/stet-dev/stet/internal/httpguard"
 )
 
 // dialTime is the time limit for reaching a host, or for the answer of the HTTP proxy that leads there.
@@ -51,19 +53,16 @@ func checkTarget(target string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// nat is the address range of carriers and of some private networks (RFC 6598).
-var nat = netip.MustParsePrefix("100.64.0.0/10")
-
 // notReached returns why a host that has this address is not reached; "": it is. A name may lead into a private network: it is the name of
 // a server there, whose certificate the client checks. An address itself says nothing of the kind.
 func notReached(host string, ip netip.Addr) string {
 	_, notAddress := netip.ParseAddr(host)
-	switch ip = ip.Unmap(); {
+	switch ip = httpguard.LeadsTo(ip); {
 	case ip.IsLoopback(), ip.IsUnspecified():
 		return fmt.Sprintf("%s is this machine itself, at %s", host, ip)
 	case !ip.IsGlobalUnicast(): // the neighbours of one link, and all that is not one machine
 		return fmt.Sprintf("%s has the local address %s", host, ip)
-	case notAddress == nil && (ip.IsPrivate() || nat.Contains(ip)):
+	case notAddress == nil && !httpguard.Public(ip):
 		return fmt.Sprintf("%s is a private address", ip)
 	}
 	return ""

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
+
+	"github.com/stet-dev/stet/internal/httpguard"
 )
 
 // Push keeps the browsers that get messages about questions, each for a login, and sends to them. It may be used concurrently.
@@ -40,7 +41,7 @@ func (s Subscription) check() error {
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Hostname() == "localhost" {
 		return invalid("endpoint: want the https:// address of a push service")
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !Public(ip) {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !httpguard.Public(ip) {
 		return invalid("endpoint: a push service has a public address")
 	}
 	key, err := base64.RawURLEncoding.DecodeString(s.Keys.P256dh)
@@ -51,26 +52,6 @@ func (s Subscription) check() error {
 		return invalid("keys: want a public key of the curve P-256 and a secret of 16 bytes, in base64url")
 	}
 	return nil
-}
-
-// notPublic are ranges of carriers (RFC 6598), of a network's own NAT64 (RFC 8215), of Teredo (RFC 4380), of sites (RFC 3879), and of old forms of IPv4.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"),
-	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
-}
-
-// holders are ranges of IPv6 whose addresses lead to an IPv4 address that they have in them, from a byte on: NAT64 and 6to4.
-var holders = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
-
-// Public reports whether an address is one of the internet, and leads to no machine of this network.
-func Public(ip netip.Addr) bool {
-	ip = ip.WithZone("").Unmap()
-	for in, at := range holders {
-		if b := ip.As16(); in.Contains(ip) {
-			ip = netip.AddrFrom4([4]byte(b[at : at+4]))
-		}
-	}
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 func (h *Handler) pushKey(*http.Request) (any, error) {

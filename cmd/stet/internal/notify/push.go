@@ -21,8 +21,8 @@ import (
 	"github.com/SherClockHolmes/webpush-go"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/server/web"
 )
 
 // Push sends messages to the browsers that people have named on the page: web push (RFC 8030), encrypted for the browser (RFC 8291) and signed with
@@ -87,7 +87,7 @@ func onlyPublic(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	if !web.Public(to.Addr()) {
+	if !httpguard.Public(to.Addr()) {
 		return errors.New("the push service has no public address")
 	}
 	return nil
