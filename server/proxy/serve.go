@@ -107,6 +107,16 @@ func (p *Proxy) forbids(r *http.Request) *failure {
 	return nil
 }
 
+// Refuse answers a request that is not served with an error in the form of its API; status is 401 or 403.
+func (p *Proxy) Refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	kind, code := "authentication_error", "unauthorized"
+	if status == http.StatusForbidden {
+		kind, code = "permission_error", "forbidden"
+	}
+	at, r, _ := p.agentOf(r)
+	p.counted(failed(status, kind, code, why)).write(w, at.of(r).format())
+}
+
 // answersItself answers a request for one of stet's own endpoints. It reports whether it did.
 func (p *Proxy) answersItself(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -43,7 +43,7 @@ type remote struct {
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := m.keys.Lets(gateway.Bearer(r), r.PathValue("workspace")); err != nil {
 		m.hub.Refused(r, "an agent's token for this workspace is needed")
-		refuseToken(w, err)
+		http.Error(w, err.Error(), tokenStatus(w, err))
 		return
 	}
 	to, old, err := m.find(r.PathValue("workspace"))

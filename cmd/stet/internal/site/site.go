@@ -124,41 +124,39 @@ func (s *Site) agents(next http.Handler) http.Handler {
 		_, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
 		if err != nil {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
-			refuseToken(w, err)
+			http.Error(w, err.Error(), tokenStatus(w, err))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// refuseToken answers a request whose token is not valid for it; err says why.
-func refuseToken(w http.ResponseWriter, err error) {
+// tokenStatus returns the status of a refusal of a token; err says why. It adds the header that belongs to it.
+func tokenStatus(w http.ResponseWriter, err error) int {
 	var forbidden *tokenfile.Forbidden
 	if errors.As(err, &forbidden) {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
+		return http.StatusForbidden
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
-	http.Error(w, err.Error(), http.StatusUnauthorized)
+	return http.StatusUnauthorized
 }
 
 // toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	refusal := httpguard.NewBody(r.Context(), w, r, httpguard.Pause).Answer(w)
+	next := http.Handler(s.Server.Proxy)
 	who, err := s.keys.Lets(token, "")
+	if err == nil && who.Workspace != "" {
+		err = &tokenfile.Forbidden{Why: fmt.Sprintf("its token is for workspace %q alone, and not for models", who.Workspace)}
+	}
 	if err != nil {
-		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")
-		refuseToken(refusal, fmt.Errorf("the base URL: %w", err))
-		return
+		s.hub.Refused(r, "the base URL: "+err.Error())
+		next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w = httpguard.NewBody(r.Context(), w, r, httpguard.Pause).Answer(w)
+			s.Server.Proxy.Refuse(w, r, tokenStatus(w, err), "the base URL: "+err.Error())
+		})
 	}
-	if who.Workspace != "" {
-		why := fmt.Sprintf("the token in the base URL is for workspace %q alone, and not for models", who.Workspace)
-		s.hub.Refused(r, why)
-		http.Error(refusal, why, http.StatusForbidden)
-		return
-	}
-	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
+	http.StripPrefix("/p/"+token, next).ServeHTTP(w, r)
 }
 
 // at replaces the path of all requests.

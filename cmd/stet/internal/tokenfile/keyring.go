@@ -123,7 +123,7 @@ func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
 		return gateway.Identity{}, err
 	}
 	if why := who.Refusal(gateway.Agents, workspace); why != "" {
-		return gateway.Identity{}, &Forbidden{why}
+		return gateway.Identity{}, &Forbidden{Why: why}
 	}
 	return who, nil
 }
@@ -137,6 +137,6 @@ func (k *Keyring) Allow(workspace string) func(token string) (id string, ok bool
 }
 
 // Forbidden is the error for a valid token without the needed right.
-type Forbidden struct{ why string }
+type Forbidden struct{ Why string }
 
-func (f *Forbidden) Error() string { return f.why }
+func (f *Forbidden) Error() string { return f.Why }
