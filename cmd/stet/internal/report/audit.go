@@ -18,8 +18,7 @@ func EntryLine(e record.Entry) string {
 	if e.Kind != record.Call && e.Kind != record.Outcome && e.Kind != record.Intent {
 		what = string(e.Kind)
 	}
-	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
-		orNone(e.Tool), orNone(e.Path), what)
+	line := fmt.Sprintf("%6d  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), orNone(e.Tool), orNone(e.Path), what)
 	if e.Kind == record.Changed {
 		line += fmt.Sprintf(" %s", Count(int(e.Bytes), "path"))
 	}
@@ -34,6 +33,9 @@ func EntryLine(e record.Entry) string {
 	}
 	if len(e.Flags) > 0 {
 		line += " [" + workspace.Quote(strings.Join(e.Flags, ", ")) + "]"
+	}
+	if e.Session != "" {
+		line += "  session " + workspace.Quote(e.Session) // last: it is long, and a terminal may be narrow
 	}
 	return line
 }
