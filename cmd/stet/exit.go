@@ -58,6 +58,14 @@ func badFlag(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
 		}
 	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := config.Near(unknown.GetSpecifiedName(), names); len(near) > 0 {
+			err = fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+		}
+	}
 	return usage(cmd, err)
 }
 

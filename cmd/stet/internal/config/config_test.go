@@ -311,6 +311,11 @@ func TestMisspelt(t *testing.T) {
 	if len(got) != 2 || !strings.Contains(got[0], "STET_POLCY is not known, and sets nothing: did you mean STET_POLICY?") || !strings.Contains(got[1], "STET_UPSTREAM_MESSAGES") {
 		t.Errorf("%q", got)
 	}
+	for value, bad := range map[string]int{"": 0, "proxy.test:3128": 0, "http://u:p@proxy.test": 0, "socks5://[::1]:1080": 0, "not a url": 1, "http://[": 1, ":::": 1} {
+		if got := Misspelt([]string{"HTTPS_PROXY=" + value, "NO_PROXY=a b"}); len(got) != bad || bad > 0 && strings.Contains(got[0], value) {
+			t.Errorf("%s: %q", value, got)
+		}
+	}
 }
 
 func TestLimits(t *testing.T) {

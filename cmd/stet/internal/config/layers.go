@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,10 +87,18 @@ func readEnvironment(getenv func(string) string) (layer, error) {
 	return l, nil
 }
 
-// Misspelt returns a sentence for each variable that is almost one of a setting; env has NAME=VALUE.
+// Misspelt returns a sentence for each variable that is almost one of a setting, or should name a proxy and does not; env has NAME=VALUE.
 func Misspelt(env []string) (all []string) {
 	for _, e := range env {
-		name, _, _ := strings.Cut(e, "=")
+		name, value, _ := strings.Cut(e, "=")
+		if strings.EqualFold(name, "HTTPS_PROXY") || strings.EqualFold(name, "HTTP_PROXY") {
+			if !strings.Contains(value, "://") {
+				value = "http://" + value
+			}
+			if u, err := url.Parse(value); value != "http://" && (err != nil || u.Hostname() == "") {
+				all = append(all, name+" is not the address of a proxy: want http://HOST:PORT") // it may have a password, so it is not quoted
+			}
+		}
 		key, ours := strings.CutPrefix(name, "STET_")
 		key = strings.ToLower(strings.ReplaceAll(key, "_", "-"))
 		if _, known := keyOf(key); !ours || known || name == "STET_TOKEN" {
@@ -123,6 +132,9 @@ func readFile(file string, project bool) (layer, error) {
 	}
 	if err != nil {
 		return l, err
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return l, fmt.Errorf("%s: it is not in UTF-8: save it in that encoding", file)
 	}
 	b = invisible.SkipMark(b)
 	if err := toml.Unmarshal(b, &l.values); err != nil {
@@ -273,13 +285,22 @@ func hostOf(value string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// nearKeys returns the keys of a file with names similar to name, compared as cobra compares command names, or none.
+// nearKeys returns the keys of a file with names similar to name, or none.
 func nearKeys(name string, project bool) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	var names []string
 	for _, k := range keys {
 		if !project || !k.UserOnly {
-			all.AddCommand(&cobra.Command{Use: k.Name, Run: func(*cobra.Command, []string) {}})
+			names = append(names, k.Name)
 		}
 	}
-	return strings.Join(all.SuggestionsFor(name), " or ")
+	return strings.Join(Near(name, names), " or ")
+}
+
+// Near returns those of names that are similar to name, compared as cobra compares names of commands.
+func Near(name string, names []string) []string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, n := range names {
+		all.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	return all.SuggestionsFor(name)
 }
