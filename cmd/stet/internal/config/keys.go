@@ -297,7 +297,7 @@ var keys = slices.Concat([]key{
 	},
 	{
 		Name: "prices", Type: text, Default: "", DefaultText: "those that stet knows", UserOnly: true,
-		Doc:   "a JSON file with more models, or other prices for known ones, in the form of `prices/models.json`",
+		Doc:   "a JSON file with more models, or other prices for known ones, in the form of `llm/prices/models.json`",
 		field: func(c *Config) any { return &c.Prices },
 	},
 	{
