@@ -30,7 +30,7 @@ const policiesHelp = `The values of --policy say what is left out of requests:
   adaptive     also old outputs and reads, once the provider's prompt cache has ended,
                so that no cached text is paid again
   bold         still more; in long conversations also before the cache has ended, if
-               that saves more than it costs; under wrap also lines of long outputs
+               that saves more than it costs; also most line numbers of reads
   finish       nothing new; what was shortened before is sent the same way
 The line in place of what was left out is called the placeholder.`
 
