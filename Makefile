@@ -142,7 +142,7 @@ fmt:
 
 bench: ## benchmarks, and stet beside other programs: PEERS=DIR of bench/peers.sh and SESSIONS=PATH measure more
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	cd bench && $(GO) run . $(if $(PEERS),-peers $(abspath $(PEERS))) $(if $(SESSIONS),-sessions $(abspath $(SESSIONS))) && $(GO) test -run '^$$' -bench . -benchmem ./llm/tokens
+	cd bench && $(GO) run . $(if $(PEERS),-peers $(abspath $(PEERS))) $(if $(SESSIONS),-sessions $(abspath $(SESSIONS))) && $(GO) test -run '^$$' -bench . -benchmem ./tokens
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m ./test/hazards
