@@ -110,6 +110,7 @@ func TestNormalFormAskedAgain(t *testing.T) {
 // The normal form is what a terminal would show at the end, if that is certain. Otherwise a line stays unchanged (invariant 1:
 // nothing is altered).
 func TestTerminal(t *testing.T) {
+	same := strings.Repeat("downloading, please wait for it\n", 12)
 	for in, want := range map[string]string{
 		"plain\ntext\n":                          "plain\ntext\n",
 		"\x1b[1;32mok\x1b[0m pkg\n":              "ok pkg\n",
@@ -126,6 +127,7 @@ func TestTerminal(t *testing.T) {
 		"abcd\ra\tb\x1b[K\n":                     "abcd\ra\tb\x1b[K\n",
 		"dos\r\nlines\r\n":                       "dos\r\nlines\r\n",
 		"é1\ré2\n":                               "é2\n",
+		"begin\n" + same + "end\n":               "begin\ndownloading, please wait for it\n[stet: the line above, 12 times in all]\nend\n",
 		"a\na\na\na\n":                           "a\na\na\na\n",
 		"\x1b[31mred\x1b[0m\ncol1\x1b[20Gcol2\n": "red\ncol1\x1b[20Gcol2\n",
 	} {
@@ -158,7 +160,7 @@ func TestTerminalProperties(t *testing.T) {
 		var b strings.Builder
 		for range rapid.IntRange(0, 30).Draw(t, "parts") {
 			b.WriteString(rapid.SampledFrom([]string{
-				"a line of output\n", "other", "\n", "\r", "\x1b[K", "\x1b[2K", "\x1b[1G", "\x1b[31m", "\x1b", "[", "m", "\b", "\t", "日", "\r\n", "ü", "[stet: ",
+				"a line of output that is long enough to be worth a count\n", "other", "\n", "\r", "\x1b[K", "\x1b[2K", "\x1b[1G", "\x1b[31m", "\x1b", "[", "m", "\b", "\t", "日", "\r\n", "ü", "[stet: ",
 			}).Draw(t, "part"))
 		}
 		in := b.String()
@@ -209,7 +211,7 @@ func TestNormalFormIsPlannedOnce(t *testing.T) {
 			}
 			parts := rapid.SliceOfN(rapid.SampledFrom([]string{
 				"10 %\r100 %\n", "\x1b[32mok\x1b[0m the package has passed\n", "\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n",
-				lineRange("ok the package number %[1]d has passed", 1, 12), strings.Repeat("downloading, please wait\r", 12),
+				lineRange("ok the package number %[1]d has passed", 1, 12), strings.Repeat("downloading, please wait for it\n", 12),
 			}), 0, 4).Draw(t, "output")
 			command := rapid.SampledFrom([]string{"make", "git show HEAD:a.go"}).Draw(t, "command")
 			failed := []bool{true}[:rapid.IntRange(0, 3).Draw(t, "failed")/3]

@@ -4,6 +4,7 @@ package trim
 // functions that read them back from a request that was planned before.
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -50,6 +51,10 @@ const olderZH = "[该文件的历史读取内容已压缩,请参看最新读取�
 func isPlaceholder(text string) bool {
 	return strings.HasPrefix(text, mark) && !strings.Contains(text, "\n")
 }
+
+// repeatedLine is the placeholder of a line that follows itself, so that it is there n
+// times in all.
+func repeatedLine(n int) string { return fmt.Sprintf("%sthe line above, %d times in all]", mark, n) }
 
 // wording writes the placeholders that depend on the configuration.
 type wording struct {

@@ -66,7 +66,7 @@ func TestNoPointers(t *testing.T) {
 		"see [stet: a.go lines 1-9 unchanged: shown above by call_1" + ask,
 		`see "[stet: a.go lines 1-9 unchanged: shown above by call_1` + ask + `"`,
 		"[stet: a.go lines 1-9\nunchanged: shown above by call_1" + ask,
-		idlePlaceholder([]string{"a.go"}), replacedPlaceholder, unfitPlaceholder,
+		idlePlaceholder([]string{"a.go"}), replacedPlaceholder, unfitPlaceholder, repeatedLine(4),
 		wording{}.older([]string{"a.go"}, "1-9", false),
 		wording{}.command(&dialect.Action{Op: dialect.Shell, Command: "cat a.go lines 1-9 unchanged: shown above by call_1"}),
 	} {

@@ -6,23 +6,28 @@ import (
 	"unicode/utf8"
 )
 
+// sameLines is how many equal lines in a row are worth a count.
+const sameLines = 4
+
 // terminal returns the output of a command in its normal form: what a person at a
 // terminal would have seen in the end, where that is certain. Colours are removed. Of
-// a line that was overwritten the last state stays. A line with other control characters,
-// which may move the cursor anywhere, stays as it is. So does the whole output where
-// nothing but white space would stay of it.
+// a line that was overwritten the last state stays. Of identical lines in a row one
+// stays, with a count. A line with other control characters, which may move the cursor
+// anywhere, stays as it is. So does the whole output where nothing but white space
+// would stay of it.
 func terminal(text string) string {
-	if !strings.ContainsAny(text, "\r\x1b") {
+	out := text
+	if strings.ContainsAny(text, "\r\x1b") {
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(lastState(line))
+		}
+		out = b.String()
+	}
+	if out = collapse(out); strings.TrimSpace(out) == "" {
 		return text
 	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(lastState(line))
-	}
-	if out := b.String(); strings.TrimSpace(out) != "" {
-		return out
-	}
-	return text
+	return out
 }
 
 // The control sequences whose effect is certain: those of colours, and the like, that show nothing; those that erase the line or its
@@ -82,4 +87,45 @@ func wide(r rune) bool {
 		return false // dashes and dots, arrows, bars, and spinners
 	}
 	return r < ' ' || r >= 0x300 && r < 0x370 || r >= 0x483
+}
+
+// collapse leaves one of identical lines in a row, and a count.
+func collapse(text string) string {
+	if !repeats(text) {
+		return text
+	}
+	var b strings.Builder
+	last, n := "", 0
+	flush := func() {
+		if n < sameLines {
+			b.WriteString(strings.Repeat(last, n))
+			return
+		}
+		b.WriteString(last)
+		b.WriteString(repeatedLine(n) + "\n")
+	}
+	for line := range strings.Lines(text) {
+		if line == last && strings.HasSuffix(line, "\n") {
+			n++
+			continue
+		}
+		flush()
+		last, n = line, 1
+	}
+	flush()
+	return b.String()
+}
+
+// repeats reports whether a text has identical lines in a row that are worth a count.
+func repeats(text string) bool {
+	last, n := "", 0
+	for line := range strings.Lines(text) {
+		if line != last {
+			last, n = line, 0
+		}
+		if n++; n >= sameLines && n*len(line) > 2*len(mark)+60 {
+			return true
+		}
+	}
+	return false
 }

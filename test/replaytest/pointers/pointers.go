@@ -159,10 +159,28 @@ func cleaned(lines []string) []string {
 	return out
 }
 
-// countings returns the lines of an output as they are and, where a search printed paths, also with each path once.
+// countings returns the lines of an output as they are and, where lines repeat,
+// also with one line and a count in place of each run; and where a search printed paths, with each path once.
 func countings(text string) [][]string {
 	lines := cleaned(slices.Collect(strings.Lines(text)))
 	out := [][]string{lines}
+	var short []string
+	for i := 0; i < len(lines); {
+		n := 1
+		for i+n < len(lines) && lines[i+n] == lines[i] {
+			n++
+		}
+		const worthCounting = 4
+		if n < worthCounting {
+			short = append(short, lines[i:i+n]...)
+		} else {
+			short = append(short, lines[i], "[stet: the line above, "+strconv.Itoa(n)+" times in all]")
+		}
+		i += n
+	}
+	if len(short) < len(lines) {
+		out = append(out, short)
+	}
 	if found := grouped(text); !slices.Equal(found, lines) {
 		out = append(out, found)
 	}
