@@ -124,7 +124,7 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("%s, with two slashes: %d %s", e.name, status, text)
 		}
 		if e.name == "the proxy" {
-			if status, text := e.request(t, s.base, narrow); status != http.StatusForbidden || !strings.Contains(text, `for workspace "elsewhere" alone`) {
+			if status, text := e.request(t, s.base, narrow); status != http.StatusForbidden || !strings.Contains(text, `for workspace \"elsewhere\" alone`) {
 				t.Errorf("%s, a token for a workspace: %d %s", e.name, status, text)
 			}
 		}
