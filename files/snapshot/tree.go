@@ -272,7 +272,17 @@ func (t *Tree) early(p string, into map[string]*Node) {
 }
 
 // End returns what the command changed. It must be called once.
-func (c *Call) End(ctx context.Context) (Result, error) {
+func (c *Call) End(ctx context.Context) (Result, error) { return c.until(ctx, true) }
+
+// Restart returns what has changed until now, and has the command begin here. It changes nothing if the first snapshot was not done when it began.
+func (c *Call) Restart(ctx context.Context) (Result, error) {
+	if c.early != nil {
+		return Result{}, nil
+	}
+	return c.until(ctx, false)
+}
+
+func (c *Call) until(ctx context.Context, end bool) (Result, error) {
 	t := c.t
 	if c.early != nil {
 		r := Result{Changes: Changes{}, Partial: true}
@@ -285,13 +295,19 @@ func (c *Call) End(ctx context.Context) (Result, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.calls[c] { // it has ended
+		return Result{}, nil
+	}
 	err := t.again(ctx)
-	delete(t.calls, c)
+	if end {
+		delete(t.calls, c)
+	}
 	if err != nil {
 		return Result{}, err
 	}
 	r := Result{Changes: c.changes, Shared: c.shared, RefsBefore: c.refs, Refs: t.refs}
 	t.twins(r.Changes)
+	c.changes, c.refs = Changes{}, t.refs
 	return r, nil
 }
 

@@ -286,44 +286,42 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 		(len(a.Edits) > 0 || a.Content != "") && strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
 }
 
-// renew takes the snapshot of a call again: what a person changed while it waited is not the call's. If agent is done, the agent has gone on without
-// the answer, because its own dialog has one. The call may run already then, so it keeps the snapshot.
+// renew begins the record of a call again: what was changed while it waited for its answer is not the call's. Where the agent shows a dialog at the same
+// time, it may be: a yes there may have come first, of which the agent tells only when the call has ended. So it gets an entry of its own.
 func (g *Guard) renew(agent context.Context, s *session, c *call) {
-	if c.snap == nil {
+	if c.snap == nil || agent.Err() != nil { // the agent has gone on without the answer: the call may run
 		return
 	}
 	ctx := context.WithoutCancel(agent)
-	fresh, err := c.tree.Begin(ctx, g.named(c.event, &c.action)...)
-	if agent.Err() != nil {
-		if fresh != nil {
-			_, err = fresh.End(ctx)
-		}
-		g.warn(err)
-		return
-	}
-	_, _ = c.snap.End(ctx) // what it says of the changes until now is not of the call
-	g.mu.Lock()
-	c.snap, c.lost = fresh, err
-	shared := len(c.with) > 0
-	ended := !slices.Contains(s.calls, c)
-	g.mu.Unlock()
-	switch {
-	case ended && fresh != nil:
-		_, err = fresh.End(ctx)
-	case shared && fresh != nil:
-		fresh.Share()
+	early := *c
+	r, err := g.result(ctx, c, c.snap.Restart)
+	if !nothing(r) && c.event.Dialog == Beside && c.own == "" {
+		r.Shared = true
+		early.notes = append(slices.Clone(c.notes), whileAsked)
+		err = errors.Join(err, g.write(ctx, s, &early, r))
 	}
 	g.warn(err)
 }
 
-// drop records a call that does not run.
+// whileAsked is noted of changes that were made while a question was open beside the agent's own dialog.
+const whileAsked tool.Note = "changed before the answer: by somebody else, or by the call after a yes at the agent"
+
+// drop records a call that does not run. A call with a dialog at the agent may run all the same, if a yes there came first: it stays until its end, or
+// until the agent goes on.
 func (g *Guard) drop(ctx context.Context, s *session, c *call, outcome string) error {
 	g.mu.Lock()
 	c.ended = outcome
-	mine := c.unseen || s.remove(c)
+	mine := c.unseen || slices.Contains(s.calls, c)
+	c.told = mine && !c.unseen && c.event.Dialog == Beside
+	if !c.told {
+		s.remove(c)
+	}
 	g.mu.Unlock()
-	if !mine {
-		return nil // it was recorded meanwhile
+	switch {
+	case !mine: // it was recorded meanwhile
+		return nil
+	case c.told:
+		return g.log(s, c, outcome)
 	}
 	return g.finish(ctx, s, c)
 }

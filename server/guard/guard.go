@@ -160,7 +160,9 @@ type call struct {
 
 	decision, who string          // of a person; "": the rules or the agent decided
 	agreed        json.RawMessage // the arguments that a person has approved; nil: none
-	ended         string          // the outcome of a call that did not run
+	ended         string          // the outcome of a call that did not run, as far as is known
+	told          bool            // the trail has ended
+	over          bool            // the agent has reported its end
 	unseen        bool            // it was not seen to begin
 }
 
@@ -651,7 +653,7 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 		}
 		c.lost = errors.New("the guard did not see this call begin, or it had to end its record early")
 	}
-	c.event.Failed = e.Failed
+	c.event.Failed, c.over = e.Failed, true
 	return g.finish(ctx, s, c)
 }
 
@@ -670,7 +672,7 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 	var r snapshot.Result
 	var err error
 	if c.snap != nil {
-		if r, err = g.result(ctx, c); err != nil {
+		if r, err = g.result(ctx, c, c.snap.End); err != nil {
 			c.lost = err
 		}
 	}
@@ -695,11 +697,15 @@ func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Resul
 	if c.event.Failed {
 		outcome = record.Broke
 	}
-	if c.ended != "" { // what changed meanwhile is not the call's
-		return g.log(s, c, c.ended)
-	}
 	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
-	if len(r.Changes) == 0 && !moved {
+	switch {
+	case c.ended != "" && c.over && !nothing(r): // it ran all the same
+		c.decidedThere("approved")
+	case c.told:
+		return nil
+	case c.ended != "": // what changed meanwhile is not the call's
+		return g.log(s, c, c.ended)
+	case nothing(r):
 		return g.log(s, c, outcome)
 	}
 	entry := g.entry(s, c, outcome)

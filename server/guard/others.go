@@ -66,12 +66,17 @@ func (g *Guard) head(ctx context.Context) (uint64, error) {
 	return last[0].Seq, nil
 }
 
-// result returns what a call has changed, without what stet itself changed meanwhile.
-func (g *Guard) result(ctx context.Context, c *call) (snapshot.Result, error) {
+// nothing reports whether a call has changed nothing.
+func nothing(r snapshot.Result) bool {
+	return len(r.Changes) == 0 && len(r.Refs.BackTo(r.RefsBefore)) == 0
+}
+
+// result returns what a call has changed, without what stet itself changed meanwhile. end is a method of the call's snapshot.
+func (g *Guard) result(ctx context.Context, c *call, end func(context.Context) (snapshot.Result, error)) (snapshot.Result, error) {
 	release := g.Store.Hold(ctx)
 	defer release()
-	r, err := c.snap.End(ctx)
-	if err != nil || len(r.Changes) == 0 && len(r.Refs.BackTo(r.RefsBefore)) == 0 {
+	r, err := end(ctx)
+	if err != nil || nothing(r) {
 		return r, err
 	}
 	entries, err := g.Trail.Entries(ctx, record.TrailQuery{After: c.head, Kinds: []record.Kind{record.Changed, record.Intent}})

@@ -226,6 +226,11 @@ func (r *asking) there(name string) {
 func (r *asking) decided(want ...string) {
 	r.t.Helper()
 	var trail string
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			r.t.Logf("the trail:\n%s", trail)
+		}
+	})
 	waits(r.t, fmt.Sprintf("the trail says %q", want), func() bool { // an entry is written shortly after the answer
 		_, trail = r.stet("audit", "--last", "0")
 		return !slices.ContainsFunc(want, func(w string) bool {
@@ -304,6 +309,7 @@ func askClaude(t *testing.T) {
 		llmtest.Say("Eleven.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
 		llmtest.Say("Twelve.", llmtest.Call("mcp__files__write_file", `{"path":"twelve","content":"12\n"}`)),
 		llmtest.Say("Thirteen.", llmtest.Call("mcp__files__write_file", `{"path":"thirteen","content":"13\n"}`)),
+		llmtest.Say("Thirteen and a half.", llmtest.Shell("touch early; sleep 3; touch late")),
 		llmtest.Say("Fourteen.", llmtest.Shell("touch fourteen")),
 		llmtest.Say("All done."),
 	)
@@ -364,8 +370,15 @@ func askClaude(t *testing.T) {
 	r.allowed("MCP", "claude wants to write twelve", "twelve")
 	r.rejected("MCP", "claude wants to write thirteen", "no thirteenth")
 
+	r.asks("claude wants to run touch early")
+	r.agent.keys("Enter")
+	r.there("early")
+	r.person.keys("a") // the call runs already
+	r.there("late")
+	r.happened("Bash", "approved in the queue while it runs")
+
 	r.asks("claude wants to run touch fourteen")
-	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by person", "four: decided at the agent",
+	r.decided("early: changed 1 path", "late: changed 1 path", "one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by person", "four: decided at the agent",
 		bedsFile+": rejected, by person", bedsFile+": decided at the agent", "six: approved, by ", "nine: edited, by person", "README.md: approved, by person", "twelve: approved, by person")
 	r.guard.end(syscall.SIGKILL)
 	r.agent.keys("Enter") // the agent's own dialog goes on
