@@ -77,7 +77,7 @@ func TestAskPhone(t *testing.T) {
 		phone(q.does)
 		r.agent.expect(q.shows)
 		r.ends(map[bool]string{true: "approved by ", false: "rejected by "}[q.file == "one"])
-		phone("shows Answered: " + pushed(t, service))
+		phone("shows No longer open: " + pushed(t, service))
 	}
 	waits(t, "the model reads the words", func() bool { return r.told("ask the gardener first") })
 	r.asks("touch three")

@@ -266,7 +266,7 @@ func ended(c approval.Closing) string {
 	case "expired":
 		return "No answer in time, so it is not done"
 	case "withdrawn":
-		return "No longer asked, " + plain(c.String())
+		return "No longer open, " + plain(c.String())
 	}
 	return "Answered, " + plain(c.String())
 }
