@@ -200,16 +200,22 @@ func (r *asking) ends(how string) {
 	r.person.keys("Enter")
 }
 
-// says types a prompt for the agent. An Enter that comes too early is a line end there, so it is pressed again.
+// says types a prompt for the agent.
 func (r *asking) says(prompt string) {
 	r.t.Helper()
-	r.agent.keys(prompt)
-	r.agent.expect(prompt)
+	r.agent.submits(prompt, func() bool { return r.told(prompt) })
+}
+
+// submits types a prompt until it is read. An Enter that comes too early is a line end there, so it is pressed again.
+func (s *screen) submits(prompt string, isRead func() bool) {
+	s.t.Helper()
+	s.keys(prompt)
+	s.expect(prompt)
 	var pressed time.Time
-	waits(r.t, "the model reads "+prompt, func() bool {
-		read := r.told(prompt)
+	waits(s.t, "the model reads "+prompt, func() bool {
+		read := isRead()
 		if !read && time.Since(pressed) > 5*time.Second {
-			r.agent.keys("Enter")
+			s.keys("Enter")
 			pressed = time.Now()
 		}
 		return read
@@ -314,8 +320,7 @@ func askClaude(t *testing.T) {
 		llmtest.Say("All done."),
 	)
 	r.agent.expect("for shortcuts")
-	r.agent.keys("Water the garden")
-	r.agent.keys("Enter")
+	r.says("Water the garden")
 	r.asks("claude wants to run touch one")
 	r.person.expect(`about "Water the garden"`)
 	r.person.keys("a")

@@ -151,9 +151,7 @@ func TestColdCacheIsSaid(t *testing.T) {
 			cacheEnds(t, g, session, "claude-sonnet-4-5")
 		}
 		for _, c := range [][2]string{{"Water the garden", "The garden is watered."}, {"Weed the beds", "The beds are weeded."}} {
-			agent.keys(c[0])
-			agent.keys("Enter")
-			agent.expect(c[1])
+			agent.submits(c[0], func() bool { return strings.Contains(agent.shows(), c[1]) })
 		}
 		if shown := agent.shows(); strings.Count(shown, says) != 1 || !strings.Contains(shown, said) || !strings.Contains(shown, ": the next request costs about $") {
 			t.Errorf("start %t: the screen shows\n%s", atStart, shown)
@@ -169,10 +167,7 @@ func TestColdCacheIsSaid(t *testing.T) {
 	}
 	name := strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")
 	cacheEnds(t, g, name[len(name)-36:], "gpt-5.5")
-	agent.keys("Weed the beds")
-	agent.expect("Weed the beds")
-	agent.keys("Enter")
-	agent.expect("The beds are weeded.")
+	agent.submits("Weed the beds", func() bool { return strings.Contains(agent.shows(), "The beds are weeded.") })
 	if shown := agent.shows(); strings.Count(shown, says) != 1 {
 		t.Errorf("Codex: the screen shows\n%s", shown)
 	}
