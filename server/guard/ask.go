@@ -169,8 +169,7 @@ func (g *Guard) dropApproved(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool {
-		mine := a.event.SubAgent == e.SubAgent
-		return e.Kind == Stopped && (mine || e.SubAgent == "") || mine && (e.Kind == Prompted || e.Kind == Started)
+		return e.stops(a.event.SubAgent) || a.event.SubAgent == e.SubAgent && (e.Kind == Prompted || e.Kind == Started)
 	})
 }
 
@@ -341,7 +340,7 @@ func (g *Guard) elsewhere(s *session, e Event) {
 	defer g.mu.Unlock()
 	for a := range s.asks {
 		of := a.call.event
-		if of.SubAgent != e.SubAgent && (e.Kind != Stopped || e.SubAgent != "") {
+		if of.SubAgent != e.SubAgent && !e.stops(of.SubAgent) {
 			continue
 		}
 		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || sameJSON(of.Input, e.Input))

@@ -42,7 +42,7 @@ const (
 	Started              // a session begins, or goes on
 	Before               // a call is about to run
 	After                // a call has ended
-	Stopped              // the agent has ended its turn or its session: no call of it runs
+	Stopped              // the agent has ended its turn or its session: no call of it runs, and none of its sub-agents but those of Event.Running
 	Asking               // the agent asks its person about a call
 	Settled              // the person has answered at the agent; Failed: with a no
 	Prompted             // the person has said something to the agent
@@ -62,12 +62,18 @@ type Event struct {
 	Output   string          // After: what the call has shown
 	Closed   bool            // Before: the call is denied if its changes cannot be known
 	Serial   bool            // Before: the agent runs its changing calls one after the other, so that this one ends those before it
+	Running  []string        // Stopped: the sub-agents that go on
 	Prompt   string          // Prompted: what the person said
 	Anew     bool            // Started: the session goes on without what was sent before, or with a summary of it
 
 	Dialog Dialog        // Before, Asking: how the agent asks its person
 	Edits  bool          // Before, Asking: the agent takes changed arguments
 	Most   time.Duration // how long the agent waits for its hook; 0: as long as it takes
+}
+
+// stops reports whether an event says that a sub-agent has no call that runs; "": the main agent.
+func (e Event) stops(sub string) bool {
+	return e.Kind == Stopped && (e.SubAgent == sub || e.SubAgent == "" && !slices.Contains(e.Running, sub))
 }
 
 // Answer is what the agent's hook gets.
@@ -663,9 +669,7 @@ const otherInput tool.Note = "ran with other arguments than were approved: anoth
 // end finishes the calls of a session of which no end was told: they were interrupted.
 func (g *Guard) end(ctx context.Context, e Event) error {
 	s := g.session(e)
-	return g.finishWhere(ctx, func(of *session, c *call) bool {
-		return of == s && (e.SubAgent == "" || c.event.SubAgent == e.SubAgent)
-	})
+	return g.finishWhere(ctx, func(of *session, c *call) bool { return of == s && e.stops(c.event.SubAgent) })
 }
 
 func (g *Guard) finish(ctx context.Context, s *session, c *call) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
@@ -186,6 +187,34 @@ func TestParallel(t *testing.T) {
 				t.Errorf("ids %t: entry %d is of another call: %v", ids, i, res.Changes.Sorted())
 			}
 		}
+	}
+}
+
+// The main agent ends its turn while a sub-agent goes on: its question stays open, and its call has one entry with all that it changed. (GRD-1, GRD-3)
+func TestSubAgentGoesOn(t *testing.T) {
+	for _, goes := range []bool{true, false} {
+		r, queue := asks(t)
+		sub := queue.Subscribe()
+		e := Event{Kind: Before, SubAgent: "explore", Call: "x", Tool: "Bash", Input: shell("touch early; sleep 1; touch late")}
+		r.handle(e)
+		got := r.ask(t.Context(), Event{Kind: Asking, SubAgent: "explore", Tool: "Bash", Input: e.Input, Dialog: Beside})
+		q := opened(t, sub)
+		stopped := Event{Kind: Stopped}
+		if goes {
+			stopped.Running = []string{"explore"}
+		}
+		r.handle(stopped)
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); (err == nil) != goes {
+			t.Error(goes, err)
+		}
+		<-got
+		r.write("late", "")
+		e.Kind = After
+		r.handle(e)
+		if all := r.entries(); goes && (fmt.Sprint(r.changed()) != "[late]" || len(all) != 1) {
+			t.Errorf("%+v", all)
+		}
+		_ = sub.Close()
 	}
 }
 

@@ -287,8 +287,8 @@ func TestGuardSubAgents(t *testing.T) {
 				return say(call(agent, `{"description":"one","prompt":"task: one ","subagent_type":"general-purpose"}`), call(agent, `{"description":"two","prompt":"task: two ","subagent_type":"general-purpose"}`))
 			case strings.HasPrefix(sub, "all") && calls == 2:
 				return say(call("Bash", `{"command":"sleep 1; echo main > main"}`))
-			case (sub == "one" || sub == "two") && calls == 0:
-				return say(call("Bash", `{"command":"echo `+sub+` > `+sub+`; sleep 1; rm -f garden/`+sub+`"}`))
+			case (sub == "one" || sub == "two") && calls == 0: // the main agent ends its turn before the second one
+				return say(call("Bash", `{"command":"echo `+sub+` > `+sub+`; sleep `+map[string]string{"one": "1", "two": "8"}[sub]+`; rm -f garden/`+sub+`"}`))
 			}
 			return say(llm.Part{Kind: llm.Text, Text: "Done."})
 		}}
@@ -304,7 +304,7 @@ func TestGuardSubAgents(t *testing.T) {
 		}
 	}
 	flags := fmt.Sprint(changed)
-	if len(subs) != 2 || !strings.Contains(flags, "at the same time: ") || !g.has("one") || !g.has("two") || !g.has("main") {
+	if strings.Contains(fmt.Sprint(all), "did not see this call begin") || len(subs) != 2 || !strings.Contains(flags, "at the same time: ") || !g.has("one") || !g.has("two") || !g.has("main") {
 		t.Errorf("%d sub-agents: %v", len(subs), all)
 	}
 	if exit, said := g.stet("undo", changed[0].Session, "--yes"); exit != 0 {

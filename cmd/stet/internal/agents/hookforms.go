@@ -203,7 +203,8 @@ type hookInput struct {
 	SubAgent  string          `json:"agent_id"`
 	Response  json.RawMessage `json:"tool_response"`
 	Prompt    string          `json:"prompt"`
-	Source    string          `json:"source"` // of a session's start: startup, resume, compact or clear
+	Source    string          `json:"source"`           // of a session's start: startup, resume, compact or clear
+	Tasks     json.RawMessage `json:"background_tasks"` // of the end of a turn: what goes on
 
 	CopilotSession string          `json:"sessionId"`
 	CopilotTool    string          `json:"toolName"`
@@ -257,6 +258,13 @@ func (s *speech) read(event, entry string, body []byte) (guard.Event, error) {
 		Kind: kind, Session: in.SessionID, SubAgent: in.SubAgent, Call: cmp.Or(in.ModelID, in.CallID), Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
 		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: strings.EqualFold(event, "PostToolUseFailure") || failed(in.Response),
 		Serial: s.serial, Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
+	}
+	var tasks []struct {
+		ID string `json:"id"` // of a sub-agent: its agent_id
+	}
+	_ = json.Unmarshal(in.Tasks, &tasks) // in another form, none goes on
+	for _, task := range tasks {
+		e.Running = append(e.Running, task.ID)
 	}
 	if alone := s.ask == guard.Beside && strings.HasPrefix(entry, "sdk"); !alone && (kind == guard.Asking || s.before) {
 		e.Dialog = s.ask

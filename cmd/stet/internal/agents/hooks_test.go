@@ -268,6 +268,16 @@ func TestReadHooks(t *testing.T) {
 	}
 }
 
+// The end of Claude Code's turn says which sub-agents go on. Another form of it is no error.
+func TestGoesOn(t *testing.T) {
+	for tasks, want := range map[string]string{`[{"id":"a1","type":"subagent","status":"running"},{"id":"b2","type":"shell"}]`: "[a1 b2]", "[]": "[]", `3`: "[]", `[{"id":1}]`: "[]"} {
+		e, err := claudeSpeech.read("Stop", "", []byte(`{"cwd":"/w","background_tasks":`+tasks+`}`))
+		if err != nil || strings.TrimSpace(fmt.Sprint(e.Running)) != want {
+			t.Errorf("%s: %v, %v", tasks, e.Running, err)
+		}
+	}
+}
+
 // After a compaction a session begins again without what was sent before.
 func TestSessionAnew(t *testing.T) {
 	for body, want := range map[string]bool{`{"source":"compact"}`: true, `{"source":"clear"}`: true, `{"source":"resume"}`: false, `{"source":"startup"}`: false, `{}`: false} {
