@@ -106,7 +106,7 @@ func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 // writers until ctx ends. It changes nothing.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := os.Stat(s.file.path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there any more", s.file.path)
+		return rows.Lost(filepath.Base(s.file.path) + " is not there any more") // a new connection would find no file
 	}
 	return s.file.Explain("write to", s.file.Transact(ctx, false, func(tx rows.Conn) error { return s.Whole(ctx, tx) }))
 }

@@ -61,7 +61,7 @@ func (s *Site) ready(ctx context.Context) error {
 		check func() error
 	}{
 		{"the state directory cannot be written to", func() error { return probe(s.config.Tools.State) }},
-		{"the audit trail has lost entries", func() error { return onlyLost(s.account().CheckTrail(ctx)) }},
+		{"the audit trail has lost entries", func() error { return onlyLost(s.account().Ready(ctx)) }},
 		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
 		{"the record of requests cannot be written", s.Server.Proxy.Ready},
 	} {
