@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // Servers of a cluster use TLS between them, with a certificate each. A client with the secret but without a certificate of the
@@ -19,7 +21,7 @@ func TestServeClusterTLS(t *testing.T) {
 	ours, others := newSigner(t, "cluster"), newSigner(t, "another signer")
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, ca, string(ours.pem))
-	addresses := freeAddresses(t)
+	addresses := freeport.Addresses(t, 3)
 	var homes [3]*home
 	var up [3]*serving
 	flags := clusterFlags(t, addresses)
@@ -101,7 +103,7 @@ func TestServeClusterTLSFiles(t *testing.T) {
 		return []string{"--bus-cert", cert, "--bus-key", key}
 	}
 	good := node(ours, nil)
-	addresses := freeAddresses(t)
+	addresses := freeport.Addresses(t, 3)
 	flags := clusterFlags(t, addresses)
 	for says, more := range map[string][]string{
 		"--bus-cert, --bus-key and --bus-ca go together": good,

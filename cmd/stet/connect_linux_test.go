@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // printed runs stet to its end, and returns all that it printed.
@@ -75,14 +77,8 @@ func TestProxyForwards(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer read.Close()
-			free, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			at, named := free.Addr().String(), fmt.Sprintf("http://localhost:%d", free.Addr().(*net.TCPAddr).Port)
-			if err := free.Close(); err != nil {
-				t.Fatal(err)
-			}
+			at := freeport.Addresses(t, 1)[0]
+			named := strings.Replace(at, "127.0.0.1", "http://localhost", 1)
 			cmd := stetCommand(t, out, []string{"HTTPS_PROXY=" + named, "https_proxy=" + named}, append([]string{"proxy", "--listen", at}, tt.flags...)...)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // BenchmarkGuard is the service alone, in a process of its own, and "stet hook" as Codex runs it, twice for each command: before it and after it. The command
@@ -29,12 +31,7 @@ func BenchmarkGuard(b *testing.B) {
 	if out, err := exec.Command("go", "build", "-o", stet, ".").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	listen := free.Addr().String()
-	_ = free.Close()
+	listen := freeport.Addresses(b, 1)[0]
 	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config")}
 	if err := os.MkdirAll(filepath.Join(home, "config/stet"), 0o700); err != nil {
 		b.Fatal(err)

@@ -27,6 +27,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
+	"github.com/stet-dev/stet/test/freeport"
 	"github.com/stet-dev/stet/test/webtest"
 )
 
@@ -169,7 +170,7 @@ func someAccounts() accounts {
 func oidcServe(t *testing.T, h *home, more ...string) (s *serving, i *issuer, b *browser) {
 	t.Helper()
 	b = newBrowser(t, h)
-	address := freeAddresses(t)[0]
+	address := freeport.Addresses(t, 1)[0]
 	base := "https://" + address
 	i = startIssuer(t, base+"/login/callback", someAccounts())
 	secret := filepath.Join(h.dir, "secret")
@@ -546,7 +547,7 @@ func TestServeOIDCAttempts(t *testing.T) {
 	}))
 	defer down.Close()
 	h := newHome(t)
-	address, secret := freeAddresses(t)[0], filepath.Join(h.dir, "secret")
+	address, secret := freeport.Addresses(t, 1)[0], filepath.Join(h.dir, "secret")
 	write(t, secret, "the secret\n")
 	s := h.start(t, "serve", "--no-workspace", "--listen", address, "--trust-proxy", "127.0.0.1", "--oidc-issuer", down.URL, "--oidc-client-id", "x",
 		"--oidc-secret", secret, "--oidc-url", "http://"+address, "--oidc-role", "a=admin").serving(t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,12 +12,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // Three servers form one gateway: an agent at the first reads a file of the host at the second, and a person at the third approves
 // a write. Then the second is killed: its calls end, and the others keep working.
 func TestServeCluster(t *testing.T) {
-	addresses := freeAddresses(t)
+	addresses := freeport.Addresses(t, 3)
 	homes, nodes := make([]*home, 3), make([]*background, 3)
 	for i, args := range clusterFlags(t, addresses) {
 		homes[i] = newHome(t)
@@ -131,23 +131,6 @@ func (b *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Host = r.URL.Host
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	return http.DefaultTransport.RoundTrip(r)
-}
-
-// freeAddresses returns three unused addresses of this machine.
-func freeAddresses(t *testing.T) []string {
-	t.Helper()
-	addresses := make([]string, 3)
-	for i := range addresses {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses[i] = l.Addr().String()
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return addresses
 }
 
 // clusterFlags returns the arguments of three servers that form one gateway.

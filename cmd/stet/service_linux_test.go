@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // systemd listens, and starts the proxy at the first request. The proxy uses that socket, whatever address is configured, also as a forward proxy.
@@ -28,14 +27,7 @@ func TestSocketActivation(t *testing.T) {
 		t.Skip("systemd-socket-activate is not installed")
 	}
 	h := newHome(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeport.Addresses(t, 1)[0]
 	asked := make(chan string, 1)
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Path
@@ -73,13 +65,13 @@ func TestSocketActivation(t *testing.T) {
 	}}
 	defer through.CloseIdleConnections()
 	var resp *http.Response
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	waitFor(t, func() bool { // systemd listens
 		// The first bytes are a CONNECT: the proxy starts by it.
 		if resp, err = through.Post("https://api.anthropic.com/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":9,"messages":[]}`)); err == nil {
 			_ = resp.Body.Close()
-			break
 		}
-	}
+		return err == nil
+	})
 	if err != nil || resp.StatusCode != http.StatusOK || <-asked != "/v1/messages" {
 		t.Fatal(err, resp)
 	}

@@ -124,6 +124,7 @@ var table = []row{
 	{"cmd/stet", []string{"*", "cmd/stet/internal/*"}, "wiring only, and so everything"},
 
 	{"test/npm", nil, "installs what tests and the benchmark run from npm; support for several of them, and no test itself"},
+	{"test/postgrestest", []string{"test/freeport"}, "a database for tests, at a port of its own"},
 	{"test/modeltest", []string{"*", "test/strictmodel"}, "clients are asked by a model that refuses what the providers refuse"},
 	{"test/*", []string{"*"}, "the product as its users run it, and suites that every implementation of a seam passes"},
 }

@@ -103,7 +103,7 @@ func TestRefusedFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
 			_, err = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer agent-a\r\nConnection: Upgrade\r\n"+
 				"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 			if err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // BenchmarkCall measures one call of read_file at a time. The first target is one server with SQLite and no bus. The others have
@@ -112,7 +114,7 @@ func targets(b *testing.B) []target {
 		c.hostAt(c.base[i], workspaces[i])
 	}
 
-	listen := ports(b, 1)[0]
+	listen := freeport.Addresses(b, 1)[0]
 	alone := c.program("alone", 0, "serve", "--no-workspace", "--listen", listen, "--rate", "0")
 	alone.env = append(alone.env, "STET_STORE=", "XDG_STATE_HOME="+filepath.Join(c.dir, "alone"))
 	for _, err := range []error{

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/test/freeport"
 	"github.com/stet-dev/stet/test/postgrestest"
 )
 
@@ -105,22 +104,6 @@ type program struct {
 	said  *os.File
 }
 
-// ports returns free ports of the loopback. They are below the ports that the system gives to connections, so that a restarted
-// program gets the same port.
-func ports(t testing.TB, n int) []string {
-	t.Helper()
-	var found []string
-	for len(found) < n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000)))
-		if err != nil {
-			continue
-		}
-		defer l.Close() // after all ports are found
-		found = append(found, l.Addr().String())
-	}
-	return found
-}
-
 // startCluster starts everything, and waits until each server is ready.
 func startCluster(t testing.TB) *cluster {
 	t.Helper()
@@ -138,7 +121,7 @@ func startClusterOn(t testing.TB, url, replica string) *cluster {
 			t.Fatal(err)
 		}
 	}
-	all := ports(t, 2*nodes)
+	all := freeport.Addresses(t, 2*nodes)
 	listen, bus := all[:nodes], all[nodes:]
 	at := hostOf(t, c.url)
 	for i := range c.store {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // freely is a configuration that allows all writes.
@@ -76,14 +77,7 @@ func newGatewayAt(t testing.TB, config string) *gatewayAt {
 	for _, w := range []*world{g.here, g.far} {
 		write(t, filepath.Join(w.home, "config", "stet", "config.toml"), config)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil { // from here on, stet uses this address
-		t.Fatal(err)
-	}
+	address := freeport.Addresses(t, 1)[0]
 	g.url = "http://" + address
 	secret := func(name, scope string) string {
 		out, err := g.here.command("token", "create", name, "--scope", scope).Output()

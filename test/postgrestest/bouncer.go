@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // Bouncer starts PgBouncer in front of a database of the server, and returns the URL of PgBouncer. It has few connections to the
@@ -38,12 +40,7 @@ func (s *Server) Bouncer(t testing.TB, database string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
+	port := freeport.Ports(t, 1)[0]
 	ini := filepath.Join(dir, "pgbouncer.ini")
 	text := fmt.Sprintf(`[databases]
 %s = host=127.0.0.1 port=%s user=stet password='%s'

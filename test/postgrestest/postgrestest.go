@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // Password is the password of the role "stet", which owns all databases.
@@ -49,7 +51,7 @@ func (s *Server) Database(t testing.TB) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
-		if err := s.create(bin); err != nil {
+		if err := s.create(t, bin); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +137,7 @@ func programs() (string, error) {
 }
 
 // create creates the cluster, and chooses a port.
-func (s *Server) create(bin string) (err error) {
+func (s *Server) create(t testing.TB, bin string) (err error) {
 	if s.dir, err = os.MkdirTemp("", "stet-postgres"); err != nil {
 		return err
 	}
@@ -151,12 +153,8 @@ func (s *Server) create(bin string) (err error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.port = l.Addr().(*net.TCPAddr).Port
-	return l.Close()
+	s.port = freeport.Ports(t, 1)[0]
+	return nil
 }
 
 // start starts the server as a child of a shell. The shell ends the server when the shell's input ends. So the server always ends

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // Replica starts another server as a replica of this one. After that, a commit on this server waits until the replica has it too.
@@ -20,7 +22,7 @@ func (s *Server) Replica(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	r := new(Server)
-	if err := r.follow(bin, s.port); err != nil {
+	if err := r.follow(t, bin, s.port); err != nil {
 		r.Stop()
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func (s *Server) Replica(t testing.TB) *Server {
 }
 
 // follow copies the server at a port, and starts as its replica.
-func (s *Server) follow(bin string, port int) (err error) {
+func (s *Server) follow(t testing.TB, bin string, port int) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir, err = os.MkdirTemp("", "stet-postgres"); err != nil {
@@ -49,14 +51,7 @@ func (s *Server) follow(bin string, port int) (err error) {
 	if out, err := copying.CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.port = l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		return err
-	}
+	s.port = freeport.Ports(t, 1)[0]
 	return s.start(bin)
 }
 
