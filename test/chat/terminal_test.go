@@ -79,7 +79,7 @@ func open(t *testing.T, columns, lines int, env ...string) *terminal {
 		_ = term.tmux("kill-server").Run() // it may have ended
 		// When the terminal ends, its programs get a hangup. They may still write files while they end.
 		err := os.RemoveAll(home)
-		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(home) {
+		for end := time.Now().Add(*patience); err != nil && time.Now().Before(end); err = os.RemoveAll(home) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		if err != nil {

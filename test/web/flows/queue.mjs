@@ -557,9 +557,11 @@ export async function native({ rig, enter, assert, axe }) {
   const page = await enter('owner')
   const asked = rig.native('touch two')
   await ready(page)
+  write(rig, 'a.txt', 'a\n').catch(() => {})
+  await item(other, 'a.txt').waitFor() // the other page has what was asked after the command
   assert.equal(await item(other, 'touch two').count(), 0)
   await page.keyboard.press('r')
-  await page.getByRole('textbox').waitFor()
+  await page.locator('dialog textarea:focus').waitFor()
   await page.keyboard.type('ask the gardener first')
   await page.keyboard.press('Control+Enter')
   assert.deepEqual(await asked, { verdict: 'reject', words: 'ask the gardener first', by: 'owner' })
