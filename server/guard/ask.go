@@ -46,17 +46,33 @@ var (
 // ask is an open question.
 type ask struct {
 	call   *call
+	of     call // as it was when it was asked about
 	cancel context.CancelCauseFunc
 }
 
-// put asks the queue about a call and waits. An error says why there is no answer; title then names the question.
-func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration) (answer Answer, title string, err error) {
-	q := g.question(s, c, c.notes)
+// has reports whether a call's record may still be changed: it has not begun, or it runs. Whoever has removed a call from those that run has it alone.
+// Guard.mu is held.
+func (s *session) has(c *call) bool { return !c.begun || slices.Contains(s.calls, c) }
+
+// decide notes a decision about a call, unless its record has ended. agreed: the arguments that a person has approved. Guard.mu is held.
+func (s *session) decide(c *call, decision, who string, agreed json.RawMessage) {
+	if s.has(c) {
+		c.decision, c.who, c.agreed = decision, who, agreed
+	}
+}
+
+// put asks the queue about a call and waits. of is the call as it is now. An error says why there is no answer; title then names the question.
+func (g *Guard) put(ctx context.Context, s *session, c *call, of call, wait time.Duration) (answer Answer, title string, err error) {
+	q := g.question(s, &of, of.notes)
 	g.mu.Lock()
+	q.About = s.about
 	who := s.grants[q.Covered()]
+	granted := q.Grantable && who != ""
+	if granted {
+		s.decide(c, "approved for the session", who, of.event.Input)
+	}
 	g.mu.Unlock()
-	if q.Grantable && who != "" {
-		c.decision, c.who, c.agreed = "approved for the session", who, c.event.Input
+	if granted {
 		return Answer{Decided: true, Action: policy.Allow}, "", nil
 	}
 	agent := ctx
@@ -69,7 +85,7 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 		ctx, stop = context.WithDeadline(ctx, q.Expires)
 		defer stop()
 	}
-	a := &ask{c, cancel}
+	a := &ask{c, of, cancel}
 	g.mu.Lock()
 	full := len(s.asks) >= maxAsks
 	if !full {
@@ -81,37 +97,36 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 	}
 	given, err := g.Approver.Ask(ctx, q)
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	delete(s.asks, a)
-	g.mu.Unlock()
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return Answer{}, q.Title(), err
 	}
-	answer, err = g.decided(q, c.event, &c.action, given)
+	answer, err = g.decided(q, of.event, &of.action, given)
 	if err != nil {
 		return Answer{}, q.Title(), err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	c.who = strings.TrimSpace("person " + given.By)
-	if c.agreed = c.event.Input; answer.Input != nil {
-		c.agreed = answer.Input
+	who = strings.TrimSpace("person " + given.By)
+	agreed := of.event.Input
+	if answer.Input != nil {
+		agreed = answer.Input
 	}
+	decision := "approved"
 	switch {
 	case answer.Action == policy.Deny:
-		c.decision = "rejected"
+		decision = "rejected"
 	case given.Verdict == approval.Edit:
-		c.decision = "edited"
+		decision = "edited"
 	case given.Verdict == approval.ForSession:
-		c.decision = "approved for the session"
+		decision = "approved for the session"
 		if len(s.grants) < maxGrants {
-			s.grants[q.Covered()] = c.who
+			s.grants[q.Covered()] = who
 		}
-	default:
-		c.decision = "approved"
 	}
+	s.decide(c, decision, who, agreed)
 	return answer, "", nil
 }
 
@@ -125,7 +140,7 @@ func (g *Guard) hold(ctx context.Context, s *session, c *call) Answer {
 		return Answer{Decided: true, Action: policy.Deny, Reason: fmt.Sprintf("stet: %s asks about this, and there is no person to ask", c.by.Rule)}
 	}
 	wait := g.wait(c.event)
-	answer, title, err := g.put(ctx, s, c, wait)
+	answer, title, err := g.put(ctx, s, c, *c, wait)
 	switch {
 	case err == nil && answer.Action == policy.Allow:
 		g.change(c, answer.Input)
@@ -199,7 +214,7 @@ func (g *Guard) wait(e Event) time.Duration {
 // asking puts a question into the queue that the agent asks its person about. Without an answer the agent's own dialog decides, if it has one.
 func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	s := g.session(e)
-	c := g.askedCall(s, e)
+	c, of := g.askedCall(s, e)
 	if g.Approver == nil {
 		return Answer{}, nil
 	}
@@ -207,7 +222,7 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	if e.Dialog == Beside {
 		wait = e.Most // the dialog waits, too
 	}
-	answer, title, err := g.put(ctx, s, c, wait)
+	answer, title, err := g.put(ctx, s, c, of, wait)
 	recording := context.WithoutCancel(ctx)
 	switch {
 	case err == nil && answer.Action == policy.Allow:
@@ -228,7 +243,9 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 		return Answer{}, nil // after records it
 	case errors.Is(err, errPassed):
 		g.mu.Lock()
-		c.cancel()
+		if s.has(c) {
+			c.cancel()
+		}
 		g.mu.Unlock()
 		if e.Dialog == Beside && !c.unseen {
 			return Answer{}, nil // the next event says whether it was the person: dismissed
@@ -239,12 +256,14 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	case e.Dialog != NoDialog:
 		return Answer{}, nil
 	}
-	c.decision, c.who = "timeout", "guard"
+	g.mu.Lock()
+	s.decide(c, "timeout", "guard", nil)
+	g.mu.Unlock()
 	return Answer{Decided: true, Action: policy.Deny, Reason: unanswered(title, "the agent's own rules", wait, err)}, g.drop(recording, s, c, string(tool.Timeout))
 }
 
-// askedCall returns the call that a question is about: agents do not name it. A call that was not seen to begin is made up.
-func (g *Guard) askedCall(s *session, e Event) *call {
+// askedCall returns the call that a question is about, and how it is now: agents do not name it. A call that was not seen to begin is made up.
+func (g *Guard) askedCall(s *session, e Event) (*call, call) {
 	action := g.Dialects.Action(e.Tool, string(e.Input))
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -263,11 +282,11 @@ func (g *Guard) askedCall(s *session, e Event) *call {
 	}
 	if found != nil {
 		found.event.Edits = e.Edits && found.by.Action != policy.Ask // an agent may drop changed arguments where a hook has asked
-		return found
+		return found, *found
 	}
 	c := &call{event: e, action: action, began: time.Now(), unseen: true}
 	c.notes = g.cautions(s.workspace, e, &c.action, g.line(e, &c.action))
-	return c
+	return c, *c
 }
 
 // like reports whether an event without an id is about the call. An agent may add a reason to a command about which it asks, or end a patch otherwise.
@@ -291,12 +310,20 @@ func (g *Guard) renew(agent context.Context, s *session, c *call) {
 	if c.snap == nil || agent.Err() != nil { // the agent has gone on without the answer: the call may run
 		return
 	}
+	g.mu.Lock()
+	has, early := s.has(c), call{}
+	if has {
+		early = *c
+	}
+	g.mu.Unlock()
+	if !has {
+		return
+	}
 	ctx := context.WithoutCancel(agent)
-	early := *c
 	r, err := g.result(ctx, c, c.snap.Restart)
 	if !nothing(r) && c.event.Dialog == Beside && c.own == "" {
 		r.Shared = true
-		early.notes = append(slices.Clone(c.notes), whileAsked)
+		early.notes = append(slices.Clone(early.notes), whileAsked)
 		err = errors.Join(err, g.write(ctx, s, &early, r))
 	}
 	g.warn(err)
@@ -309,18 +336,18 @@ const whileAsked tool.Note = "changed before the answer: by somebody else, or by
 // until the agent goes on.
 func (g *Guard) drop(ctx context.Context, s *session, c *call, outcome string) error {
 	g.mu.Lock()
-	c.ended = outcome
-	mine := c.unseen || slices.Contains(s.calls, c)
-	c.told = mine && !c.unseen && c.event.Dialog == Beside
-	if !c.told {
+	if !s.has(c) { // it was recorded meanwhile
+		g.mu.Unlock()
+		return nil
+	}
+	c.ended, c.told = outcome, c.begun && c.event.Dialog == Beside
+	now := *c
+	if !now.told {
 		s.remove(c)
 	}
 	g.mu.Unlock()
-	switch {
-	case !mine: // it was recorded meanwhile
-		return nil
-	case c.told:
-		return g.log(s, c, outcome)
+	if now.told {
+		return g.log(s, &now, outcome)
 	}
 	return g.finish(ctx, s, c)
 }
@@ -339,23 +366,31 @@ func (g *Guard) elsewhere(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for a := range s.asks {
-		of := a.call.event
+		of, has := a.of.event, s.has(a.call)
 		if of.SubAgent != e.SubAgent && !e.stops(of.SubAgent) {
 			continue
 		}
 		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || sameJSON(of.Input, e.Input))
+		cause := errPassed
 		switch {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
-			a.call.decidedThere("approved")
-			a.cancel(errElsewhere)
+			cause = errElsewhere
 		case same && e.Kind == Settled, e.Kind == Prompted && of.Dialog == Beside: // who talks to the agent again has closed its dialog
-			a.call.decidedThere("rejected")
-			a.cancel(errRefused)
+			cause = errRefused
 		case e.Kind == Stopped, e.Kind == Prompted,
-			e.Kind == Before && e.Serial && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
-			a.call.cancel()
-			a.cancel(errPassed)
+			e.Kind == Before && e.Serial && !same && changes(&a.of.action) && a.of.action.Op != dialect.Agent:
+		default:
+			continue
 		}
+		switch {
+		case !has:
+		case cause == errPassed:
+			a.call.cancel()
+		default:
+			a.call.decidedThere(map[approval.Ended]string{errElsewhere: "approved", errRefused: "rejected"}[cause])
+		}
+		a.cancel(cause)
+		delete(s.asks, a)
 	}
 }
 

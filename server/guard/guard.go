@@ -170,6 +170,7 @@ type call struct {
 	told          bool            // the trail has ended
 	over          bool            // the agent has reported its end
 	unseen        bool            // it was not seen to begin
+	begun         bool            // it is one of those that run, or was
 }
 
 // cancel marks a call that was not allowed at the agent, as far as the guard can see.

@@ -45,7 +45,7 @@ func (g *Guard) begin(s *session, c *call) (first *call) {
 			o.with = append(o.with, c.name())
 		}
 	}
-	g.running[c] = true
+	g.running[c], c.begun = true, true
 	if s.calls = append(s.calls, c); len(s.calls) > maxCalls {
 		first = s.calls[0]
 		s.remove(first)

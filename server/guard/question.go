@@ -33,7 +33,7 @@ const (
 func (g *Guard) question(s *session, c *call, notes []tool.Note) approval.Question {
 	e, a := c.event, &c.action
 	q := approval.Question{
-		Asked: time.Now(), Root: s.workspace, Session: e.Session, Client: e.Agent, CallID: e.Call, Tool: e.Tool, SubAgent: e.SubAgent, About: s.about,
+		Asked: time.Now(), Root: s.workspace, Session: e.Session, Client: e.Agent, CallID: e.Call, Tool: e.Tool, SubAgent: e.SubAgent,
 		Native: true, Dir: absolute(e.Dir, a.Dir), Write: changes(a), Notes: slices.Clone(notes), Why: c.by.Rule,
 	}
 	if q.Why == "" {
