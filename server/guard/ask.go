@@ -235,7 +235,7 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 			}
 			g.mu.Unlock()
 		}
-		g.renew(ctx, s, c)
+		g.renew(ctx, s, c, e.Dialog)
 		return answer, nil
 	case err == nil:
 		return answer, g.drop(recording, s, c, string(tool.UserRejected))
@@ -306,8 +306,8 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 
 // renew begins the record of a call again: what was changed while it waited for its answer is not the call's. Where the agent shows a dialog at the same
 // time, it may be: a yes there may have come first, of which the agent tells only when the call has ended. So it gets an entry of its own.
-func (g *Guard) renew(agent context.Context, s *session, c *call) {
-	if c.snap == nil || agent.Err() != nil { // the agent has gone on without the answer: the call may run
+func (g *Guard) renew(agent context.Context, s *session, c *call, dialog Dialog) {
+	if c.snap == nil || c.own != "" || agent.Err() != nil { // the agent has gone on without the answer: the call may run
 		return
 	}
 	g.mu.Lock()
@@ -321,7 +321,7 @@ func (g *Guard) renew(agent context.Context, s *session, c *call) {
 	}
 	ctx := context.WithoutCancel(agent)
 	r, err := g.result(ctx, c, c.snap.Restart)
-	if !nothing(r) && c.event.Dialog == Beside && c.own == "" {
+	if !nothing(r) && dialog == Beside {
 		r.Shared = true
 		early.notes = append(slices.Clone(early.notes), whileAsked)
 		err = errors.Join(err, g.write(ctx, s, &early, r))

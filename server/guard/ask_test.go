@@ -241,6 +241,65 @@ func TestAnsweredTwice(t *testing.T) {
 	}
 }
 
+// A call whose question has ended without an answer, or with a no, has run all the same if its agent reports its end; also where it has changed
+// nothing. (GRD-1)
+func TestRanAllTheSame(t *testing.T) {
+	for _, rejected := range []bool{true, false} {
+		r, queue := asks(t)
+		sub := queue.Subscribe()
+		e, _ := r.before("curl example.com")
+		ctx, cancel := context.WithCancel(t.Context())
+		got := r.ask(ctx, Event{Kind: Asking, Tool: e.Tool, Input: e.Input, Dialog: Beside})
+		if q := opened(t, sub); rejected {
+			if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, Seal: q.Seal}); err != nil {
+				t.Fatal(err)
+			}
+			<-got
+		}
+		cancel()
+		closed(t, sub)
+		if !rejected {
+			<-got
+		}
+		e.Kind = After
+		r.handle(e)
+		all := r.entries()
+		if last := all[len(all)-1]; last.Decision != "approved" || last.Outcome != record.OK || !slices.Contains(last.Flags, string(atAgent)) {
+			t.Errorf("rejected %t: %+v", rejected, all)
+		}
+		_ = sub.Close()
+	}
+}
+
+// What a call has changed before an answer is kept also where only the event of its question tells of a dialog, and where it only has the name of a tool
+// of stet. (GRD-3)
+func TestEarlyIsKept(t *testing.T) {
+	for _, tool := range []string{"bash", "mcp__stet__build"} {
+		r, queue := asks(t)
+		r.dialog = NoDialog
+		sub := queue.Subscribe()
+		e := Event{Kind: Before, Call: "c1", Tool: tool, Input: shell("make")}
+		r.handle(e)
+		got := r.ask(t.Context(), Event{Kind: Asking, Call: "c1", Tool: tool, Input: e.Input, Dialog: Beside})
+		q := opened(t, sub)
+		r.write("early", "")
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		r.write("late", "")
+		e.Kind = After
+		r.handle(e)
+		if err := r.settleOwn(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if all := fmt.Sprint(r.changed()); all != "[early late]" {
+			t.Errorf("%s: %s: %+v", tool, all, r.entries())
+		}
+		_ = sub.Close()
+	}
+}
+
 // An agent may ask before it tells that a call begins. The answer counts for that call, also where a rule asks, and for no other. (GRD-1)
 func TestAskedBefore(t *testing.T) {
 	rule := policy.Rule{Tools: []policy.Pattern{must(policy.ParsePattern("Write"))}, Do: policy.Ask}

@@ -688,7 +688,7 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 	}
 	g.mu.Unlock()
 	if c.own == "" {
-		if c.tree != nil {
+		if c.tree != nil && (c.ended == "" || c.over) {
 			g.edited(s, c, r.Changes)
 		}
 		err = errors.Join(err, g.write(ctx, s, c, r))
@@ -703,9 +703,11 @@ func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Resul
 		outcome = record.Broke
 	}
 	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
-	switch {
-	case c.ended != "" && c.over && !nothing(r): // it ran all the same
+	if c.ended != "" && c.over && (!c.event.Failed || !nothing(r)) { // it ran all the same
 		c.decidedThere("approved")
+		c.ended, c.told = "", false
+	}
+	switch {
 	case c.told:
 		return nil
 	case c.ended != "": // what changed meanwhile is not the call's
