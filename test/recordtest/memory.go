@@ -97,6 +97,7 @@ func (m *Memory) Requests(ctx context.Context, q record.Query) ([]record.Request
 			out = append(out, r)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b record.Request) int { return a.Time.Compare(b.Time) }) // rows may arrive in another order
 	return limited(out, q), nil
 }
 
