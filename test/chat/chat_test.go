@@ -101,6 +101,7 @@ func TestResize(t *testing.T) {
 	term.wait("write_file wants to write", "[q]uit >")
 	term.resize(20, 12)
 	term.wait("[?] [q]uit >")
+	settled(term.screen) // all is drawn again for this size
 	term.types("a")
 	term.wait("-This line is new.", "[q]uit >")
 	term.shows("narrow")
