@@ -282,6 +282,7 @@ func (c *Call) Restart(ctx context.Context) (Result, error) {
 	return c.until(ctx, false)
 }
 
+// until returns what has changed until now. After that the command has ended, or begins again.
 func (c *Call) until(ctx context.Context, end bool) (Result, error) {
 	t := c.t
 	if c.early != nil {

@@ -226,7 +226,7 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	recording := context.WithoutCancel(ctx)
 	switch {
 	case err == nil && answer.Action == policy.Allow:
-		if c.unseen {
+		if !c.begun {
 			g.change(c, answer.Input)
 			g.mu.Lock()
 			s.approved = append(s.approved, c)
@@ -247,7 +247,7 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 			c.cancel()
 		}
 		g.mu.Unlock()
-		if e.Dialog == Beside && !c.unseen {
+		if e.Dialog == Beside && c.begun {
 			return Answer{}, nil // the next event says whether it was the person: dismissed
 		}
 		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
@@ -284,7 +284,7 @@ func (g *Guard) askedCall(s *session, e Event) (*call, call) {
 		found.event.Edits = e.Edits && found.by.Action != policy.Ask // an agent may drop changed arguments where a hook has asked
 		return found, *found
 	}
-	c := &call{event: e, action: action, began: time.Now(), unseen: true}
+	c := &call{event: e, action: action, began: time.Now()}
 	c.notes = g.cautions(s.workspace, e, &c.action, g.line(e, &c.action))
 	return c, *c
 }
@@ -304,8 +304,9 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 		(len(a.Edits) > 0 || a.Content != "") && strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
 }
 
-// renew begins the record of a call again: what was changed while it waited for its answer is not the call's. Where the agent shows a dialog at the same
-// time, it may be: a yes there may have come first, of which the agent tells only when the call has ended. So it gets an entry of its own.
+// renew begins the record of a call again: what was changed while it waited for its answer is not the call's. An agent with a dialog of its own is an
+// exception. A yes there may have come first, and the agent tells that only at the end of the call. So the earlier changes may be the call's. They get an
+// entry of their own.
 func (g *Guard) renew(agent context.Context, s *session, c *call, dialog Dialog) {
 	if c.snap == nil || c.own != "" || agent.Err() != nil { // the agent has gone on without the answer: the call may run
 		return
@@ -330,7 +331,7 @@ func (g *Guard) renew(agent context.Context, s *session, c *call, dialog Dialog)
 }
 
 // whileAsked is noted of changes that were made while a question was open beside the agent's own dialog.
-const whileAsked tool.Note = "changed before the answer: by somebody else, or by the call after a yes at the agent"
+const whileAsked tool.Note = "changed while the question was open: somebody else did it, or the call ran already"
 
 // drop records a call that does not run. A call with a dialog at the agent may run all the same, if a yes there came first: it stays until its end, or
 // until the agent goes on.
@@ -366,28 +367,28 @@ func (g *Guard) elsewhere(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for a := range s.asks {
-		of, has := a.of.event, s.has(a.call)
+		of := a.of.event
 		if of.SubAgent != e.SubAgent && !e.stops(of.SubAgent) {
 			continue
 		}
 		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || sameJSON(of.Input, e.Input))
-		cause := errPassed
+		cause, there := errPassed, "" // there: the decision at the agent
 		switch {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
-			cause = errElsewhere
+			cause, there = errElsewhere, "approved"
 		case same && e.Kind == Settled, e.Kind == Prompted && of.Dialog == Beside: // who talks to the agent again has closed its dialog
-			cause = errRefused
+			cause, there = errRefused, "rejected"
 		case e.Kind == Stopped, e.Kind == Prompted,
 			e.Kind == Before && e.Serial && !same && changes(&a.of.action) && a.of.action.Op != dialect.Agent:
 		default:
 			continue
 		}
 		switch {
-		case !has:
-		case cause == errPassed:
+		case !s.has(a.call): // its record has ended
+		case there == "":
 			a.call.cancel()
 		default:
-			a.call.decidedThere(map[approval.Ended]string{errElsewhere: "approved", errRefused: "rejected"}[cause])
+			a.call.decidedThere(there)
 		}
 		a.cancel(cause)
 		delete(s.asks, a)

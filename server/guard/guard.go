@@ -169,8 +169,7 @@ type call struct {
 	ended         string          // the outcome of a call that did not run, as far as is known
 	told          bool            // the trail has ended
 	over          bool            // the agent has reported its end
-	unseen        bool            // it was not seen to begin
-	begun         bool            // it is one of those that run, or was
+	begun         bool            // it was seen to begin: it is one of those that run, or was
 }
 
 // cancel marks a call that was not allowed at the agent, as far as the guard can see.
@@ -702,8 +701,8 @@ func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Resul
 	if c.event.Failed {
 		outcome = record.Broke
 	}
-	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
-	if c.ended != "" && c.over && (!c.event.Failed || !nothing(r)) { // it ran all the same
+	none := nothing(r)
+	if c.ended != "" && c.over && (!c.event.Failed || !none) { // it ran all the same
 		c.decidedThere("approved")
 		c.ended, c.told = "", false
 	}
@@ -712,11 +711,11 @@ func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Resul
 		return nil
 	case c.ended != "": // what changed meanwhile is not the call's
 		return g.log(s, c, c.ended)
-	case nothing(r):
+	case none:
 		return g.log(s, c, outcome)
 	}
 	entry := g.entry(s, c, outcome)
-	if moved {
+	if len(r.Refs.BackTo(r.RefsBefore)) > 0 {
 		entry.Flags = append(entry.Flags, "moved branches, the stash or the index of git")
 	}
 	entry.Kind = record.Changed

@@ -21,7 +21,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// worker is an agent, or a sub-agent, that asks its person in a dialog beside the guard's questions, and tells nobody how the dialog was answered.
+// worker is an agent or a sub-agent. It asks its person in its own dialog, and the guard asks the same question in the queue. The guard is not told how the
+// dialog was answered.
 type worker struct {
 	*rig
 	session, sub string
@@ -72,7 +73,7 @@ func (w *worker) call(name string) {
 		w.write(name+"/early", "")
 		time.Sleep(time.Duration(w.rng.IntN(4000)) * time.Microsecond)
 		w.write(name+"/late", "")
-		next := filepath.Join(w.t.TempDir(), "state") // nobody sees it half written
+		next := filepath.Join(w.t.TempDir(), "state") // the file is renamed into its place when it is complete
 		if err := errors.Join(os.WriteFile(next, []byte(name), 0o600), os.Rename(next, filepath.Join(w.dir, "state"+w.session+w.sub))); err != nil {
 			w.t.Error(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/freeport"
 )
 
 // guarded is a real agent with the guard's hooks, a scripted model and a workspace.
@@ -42,12 +42,7 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.model.Close() })
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.listen = free.Addr().String()
-	_ = free.Close()
+	g.listen = freeport.Addresses(t, 1)[0]
 	write(t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n\n[[rule]]\npaths = [\"locked/**\"]\ndo = \"deny\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", g.listen))
 	g.env = append(environment(g.home), a.configure(t, g.home, g.model.URL)...)
 	if a.name == "opencode" { // otherwise it asks a package registry for its plugin types, and without a network waits a minute or two

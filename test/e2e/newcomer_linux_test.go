@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/test/freeport"
 	"github.com/stet-dev/stet/test/npm"
 )
 
@@ -47,7 +48,8 @@ func TestNewcomer(t *testing.T) {
 			step("", append([]string{"npm", "install", "--global", "--prefix", home, "--offline", "--no-audit", "--no-fund", "--omit=optional"}, packages...)...)
 			step("ok       program", "stet", "doctor")
 
-			model, proxy := freeAddress(t), freeAddress(t)
+			free := freeport.Addresses(t, 2)
+			model, proxy := free[0], free[1]
 			start(t, repo, env, model, program, "model", "--listen", model, bedsFile)
 			settings, before := "listen = \""+proxy+"\"\n", ""
 			if a.agent == "codex" { // codex uses a base URL of its own; the other agent uses its default provider

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/freeport"
 	"github.com/stet-dev/stet/test/webtest"
 )
 
@@ -48,7 +49,7 @@ func TestAskPhone(t *testing.T) {
 	t.Cleanup(ntfy.Close)
 	service := webtest.NewPushService()
 	authority := serveTLS(t, t.TempDir(), "8443", service)
-	address := freeAddress(t)
+	address := freeport.Addresses(t, 1)[0]
 	r.guard.end(syscall.SIGTERM)
 	r.configure(fmt.Sprintf("[notify]\nntfy = %q\nlink = %q\nactions = true\ncontent = true", ntfy.URL+"/topic", "https://"+address))
 	r.start()
@@ -195,15 +196,4 @@ func (r *asking) phone(chromium, address, authority string) (func(does string), 
 		says("done")
 	}
 	return does, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
-}
-
-// freeAddress returns a free address of the loopback.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

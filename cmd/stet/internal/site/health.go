@@ -61,22 +61,17 @@ func (s *Site) ready(ctx context.Context) error {
 		check func() error
 	}{
 		{"the state directory cannot be written to", func() error { return probe(s.config.Tools.State) }},
-		{"the audit trail has lost entries", func() error { return onlyLost(s.account().Ready(ctx)) }},
 		{"the audit trail cannot be written to", func() error { return s.account().Ready(ctx) }},
 		{"the record of requests cannot be written", s.Server.Proxy.Ready},
 	} {
-		if err := part.check(); err != nil {
+		err := part.check()
+		if errors.Is(err, record.ErrLost) {
+			part.name = "the audit trail has lost entries"
+		}
+		if err != nil {
 			s.Log.Error("not ready", "reason", part.name, "err", err)
 			return errors.New(part.name)
 		}
-	}
-	return nil
-}
-
-// onlyLost returns only that error; the next check handles others.
-func onlyLost(err error) error {
-	if errors.Is(err, record.ErrLost) {
-		return err
 	}
 	return nil
 }
